@@ -1,0 +1,2 @@
+//! Tensor functions compiled to native, differentiable kernels while `cargo build` runs.
+pub use tensorjit_runtime::*;

@@ -1,0 +1,1 @@
+//! Derivatives: linearisation forward, transposition backward, on the graph.

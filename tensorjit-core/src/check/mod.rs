@@ -1,0 +1,1 @@
+//! Names, types and shapes: from the syntax tree to the typed graph.

@@ -1,0 +1,9 @@
+//! Dimension expressions in normal form: integer polynomials over symbols and opaque atoms.
+//!
+//! Two expressions that are equal as polynomials are equal as values of [`Dim`].  What follows from `where`
+//! clauses and bounds is decided by [`facts`]; the program that evaluates one at call time is made by [`program`].
+
+pub mod facts;
+mod poly;
+
+pub use poly::{Atom, Dim, Monomial, Sym};

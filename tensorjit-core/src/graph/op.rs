@@ -1,0 +1,84 @@
+//! The closed set of operators.
+
+use super::ops::*;
+use super::table::Ew;
+use super::{Graph, NodeId, Type};
+use crate::diag::Bug;
+
+/// An operator with its attributes.  Everything but `Elementwise` is structural, one file each in [`super::ops`].
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Op {
+    /// Input `i` of the graph.
+    Input(u32),
+    /// A scalar constant.
+    Constant(constant::Constant),
+    /// A dimension as an `i64` scalar.
+    DimValue(dim_value::DimValue),
+    /// `0, 1, ..` along one axis.
+    Iota(iota::Iota),
+    /// A row of the table of elementwise functions; all operands have the shape of the result.
+    Elementwise(Ew),
+    /// Repeats along new and along singleton axes.
+    Broadcast(broadcast::Broadcast),
+    /// Reorders axes.
+    Permute(permute::Permute),
+    /// The same elements in row-major order under another shape.
+    Reshape(reshape::Reshape),
+    /// Every `step`-th element from `start`, per axis; a negative step walks down.
+    Slice(slice::Slice),
+    /// Surrounds, and spaces out, with the value of the second operand, a scalar.
+    Pad(pad::Pad),
+    /// Puts operands one after another along an axis.
+    Concat(concat::Concat),
+    /// Folds axes away: sum, product, maximum, minimum, any, all.
+    Reduce(reduce::Reduce),
+    /// The index of the first greatest or least element along an axis.
+    ArgReduce(arg_reduce::ArgReduce),
+    /// Sum of products over paired axes: matrix products of any rank.
+    Contract(contract::Contract),
+    /// Elements of the first operand at the indices of the second, along one axis.
+    Gather(gather::Gather),
+    /// Adds the elements of the second operand into zeros at the indices of the first, along one axis.
+    ScatterAdd(scatter_add::ScatterAdd),
+    /// A variable that the user named and differentiates by: the identity, never merged with another.
+    Variable(u32),
+    /// The identity, whose derivative is zero.
+    StopGradient,
+    /// A derivative that the autodiff stage replaces; no later stage sees one.
+    Derivative(derivative::Derivative),
+    /// Result `i` of a sub-graph applied to explicit captures.
+    Region(region::Region),
+}
+
+/// The type of `op` applied to `inputs`.
+pub(super) fn infer(graph: &Graph, op: &Op, inputs: &[NodeId]) -> Result<Type, Bug> {
+    let types: Vec<&Type> = inputs.iter().map(|id| graph.ty(*id)).collect();
+    let facts = &graph.facts;
+    match op {
+        Op::Input(i) => match graph.inputs.get(*i as usize) {
+            Some(input) => Ok(input.ty.clone()),
+            None => Err(Bug::new("graph", format!("there is no input {i}"))),
+        },
+        Op::Constant(op) => op.infer(facts, &types),
+        Op::DimValue(op) => op.infer(facts, &types),
+        Op::Iota(op) => op.infer(facts, &types),
+        Op::Elementwise(row) => row.infer(facts, &types),
+        Op::Broadcast(op) => op.infer(facts, &types),
+        Op::Permute(op) => op.infer(facts, &types),
+        Op::Reshape(op) => op.infer(facts, &types),
+        Op::Slice(op) => op.infer(facts, &types),
+        Op::Pad(op) => op.infer(facts, &types),
+        Op::Concat(op) => op.infer(facts, &types),
+        Op::Reduce(op) => op.infer(facts, &types),
+        Op::ArgReduce(op) => op.infer(facts, &types),
+        Op::Contract(op) => op.infer(facts, &types),
+        Op::Gather(op) => op.infer(facts, &types),
+        Op::ScatterAdd(op) => op.infer(facts, &types),
+        Op::Variable(_) | Op::StopGradient => match types.as_slice() {
+            [ty] => Ok((*ty).clone()),
+            _ => Err(Bug::new("graph", "an identity takes one operand")),
+        },
+        Op::Derivative(op) => op.infer(facts, &types),
+        Op::Region(op) => op.infer(facts, &types),
+    }
+}

@@ -1,0 +1,1 @@
+//! The oracle: a deliberately plain interpreter of graphs in f64.

@@ -1,0 +1,130 @@
+//! The arithmetic that machine vectors have: what every elementwise operator is lowered to.
+//!
+//! [`Lanes`] is implemented by the builder of loops, which emits the operations, and by a scalar executor in
+//! the tests, which performs them, so that vector algorithms are tested without a code generator.
+
+use tensorjit_runtime::abi::DType;
+
+/// A value of the loop language: a scalar or a vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Val(pub u32);
+
+/// Order relations of numbers.  On floats all but `Ne` are false where an operand is NaN; `Ne` is true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Cmp {
+    /// Equal.
+    Eq,
+    /// Not equal.
+    Ne,
+    /// Less.
+    Lt,
+    /// Less or equal.
+    Le,
+    /// Greater.
+    Gt,
+    /// Greater or equal.
+    Ge,
+}
+
+/// A lane-wise operation without memory or control.  Operands have as many lanes as the result.
+///
+/// `Bool` values are one-bit masks in registers.  Integer arithmetic wraps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Prim {
+    /// Sum of numbers of one type, integer or float.
+    Add,
+    /// Difference.
+    Sub,
+    /// Product.
+    Mul,
+    /// Float quotient.
+    FDiv,
+    /// `a * b + c` rounded once; at levels without FMA the builder emits a product and a sum.
+    Fma,
+    /// Float negation: flips the sign bit.
+    FNeg,
+    /// Clears the sign bit.
+    FAbs,
+    /// Correctly rounded square root.
+    Sqrt,
+    /// Rounds down to an integer.
+    Floor,
+    /// Rounds up.
+    Ceil,
+    /// Rounds toward zero.
+    Trunc,
+    /// Rounds to nearest, ties to even.
+    RoundEven,
+    /// Comparison; the result is `Bool`.  Integers compare signed; `Bool` only by `Eq` and `Ne`.
+    Cmp(Cmp),
+    /// `mask ? a : b`.
+    Select,
+    /// Bitwise and; on `Bool` too.
+    And,
+    /// Bitwise or; on `Bool` too.
+    Or,
+    /// Bitwise exclusive or; on `Bool` too.
+    Xor,
+    /// Shift left; amounts are below the width.
+    Shl,
+    /// Shift right, zeros enter.
+    LShr,
+    /// Shift right, the sign enters.
+    AShr,
+    /// Signed quotient, truncated; the operands are such that it does not trap.
+    IDiv,
+    /// Signed remainder, sign of the dividend; the operands are such that it does not trap.
+    IRem,
+    /// The same bits as another type of the same width.
+    Bitcast(DType),
+    /// Numeric conversion to the type: integers extend by sign or truncate by wrapping; integer to float and
+    /// float to float round to nearest even; float to integer truncates and is defined only in range;
+    /// `Bool` to a number gives 0 or 1.
+    Convert(DType),
+}
+
+/// Builds or executes lane-wise operations.
+pub trait Lanes {
+    /// A constant of a float type, rounded to it.
+    fn float(&mut self, dtype: DType, value: f64) -> Val;
+    /// A constant of an integer type or `Bool`; wraps.
+    fn int(&mut self, dtype: DType, value: i64) -> Val;
+    /// An operation.  Constants fit any number of lanes.
+    fn prim(&mut self, prim: Prim, args: &[Val]) -> Val;
+    /// The element type of a value.
+    fn dtype(&self, value: Val) -> DType;
+    /// Whether [`Prim::Fma`] rounds once.
+    fn has_fma(&self) -> bool;
+}
+
+/// Short names, so that an algorithm reads like its formula.
+impl dyn Lanes + '_ {
+    /// Sum.
+    pub fn add(&mut self, a: Val, b: Val) -> Val {
+        self.prim(Prim::Add, &[a, b])
+    }
+    /// Difference.
+    pub fn sub(&mut self, a: Val, b: Val) -> Val {
+        self.prim(Prim::Sub, &[a, b])
+    }
+    /// Product.
+    pub fn mul(&mut self, a: Val, b: Val) -> Val {
+        self.prim(Prim::Mul, &[a, b])
+    }
+    /// Float quotient.
+    pub fn fdiv(&mut self, a: Val, b: Val) -> Val {
+        self.prim(Prim::FDiv, &[a, b])
+    }
+    /// `a * b + c`.
+    pub fn fma(&mut self, a: Val, b: Val, c: Val) -> Val {
+        self.prim(Prim::Fma, &[a, b, c])
+    }
+    /// Comparison.
+    pub fn cmp(&mut self, cmp: Cmp, a: Val, b: Val) -> Val {
+        self.prim(Prim::Cmp(cmp), &[a, b])
+    }
+    /// `mask ? a : b`.
+    pub fn select(&mut self, mask: Val, a: Val, b: Val) -> Val {
+        self.prim(Prim::Select, &[mask, a, b])
+    }
+}

@@ -1,0 +1,192 @@
+//! The loop language: structured loops over scalars and vectors, in SSA form.
+//!
+//! Every kernel, matrix products included, is a [`Kernel`] in it.  The scheduler makes kernels through
+//! [`Builder`]; code generation walks them and decides nothing.
+
+mod builder;
+
+pub use builder::Builder;
+
+use tensorjit_runtime::abi::{DType, Level};
+
+use crate::dim::Dim;
+use crate::lanes::{Prim, Val};
+
+/// What the code is for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Target {
+    /// The level that the caller tests before it enters.
+    pub level: Level,
+    /// LLVM's target triple.
+    pub triple: String,
+    /// LLVM's processor name.
+    pub cpu: String,
+    /// LLVM's feature string.
+    pub features: String,
+    /// Width of a vector register.
+    pub vector_bits: u32,
+    /// Number of vector registers.
+    pub vector_registers: u32,
+    /// Whether it has fused multiply-add.
+    pub fma: bool,
+}
+
+/// The type of a [`Val`]: `lanes` is 1 for scalars.  `Bool` is a one-bit mask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Ty {
+    /// Of each lane.
+    pub dtype: DType,
+    /// How many.
+    pub lanes: u32,
+}
+
+/// A buffer: an index into [`Kernel::buffers`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Buf(pub u32);
+
+/// Memory that a kernel reads or writes; elements are addressed by `i64` offsets from its start.
+/// `Bool` elements are bytes, 0 or 1.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Buffer {
+    /// The element type.
+    pub dtype: DType,
+    /// Where it lies.
+    pub place: Place,
+}
+
+/// Where a buffer lies.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// Argument `i` of the call.  No two arguments overlap but where both are read only.
+    Arg(u32),
+    /// In the arena, at this offset in bytes, a multiple of 64.
+    Arena(Dim),
+}
+
+/// One instruction.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Inst {
+    /// A float constant; it is a scalar, and operands that are vectors take it splat.
+    Float(Val, f64),
+    /// An integer or bool constant.
+    Int(Val, i64),
+    /// The value of symbol `i` of the function, an `i64`.
+    Symbol(Val, u32),
+    /// `0, 1, 2, ..` in the lanes of an integer vector.
+    Lanes(Val),
+    /// All lanes equal to a scalar.
+    Splat(Val, Val),
+    /// A lane-wise operation; operands have the lanes of the result.
+    Prim(Val, Prim, Vec<Val>),
+    /// One half of a vector with an even number of lanes; `high` for the upper half.
+    Half {
+        /// The result, with half as many lanes.
+        result: Val,
+        /// The vector.
+        vector: Val,
+        /// Which half.
+        high: bool,
+    },
+    /// One lane of a vector, which is in range.
+    Extract {
+        /// The result, a scalar.
+        result: Val,
+        /// The vector.
+        vector: Val,
+        /// Which lane.
+        lane: u32,
+    },
+    /// Loads consecutive elements from a scalar offset; lanes outside the mask are not read and are zero.
+    Load {
+        /// The result.
+        result: Val,
+        /// From.
+        buf: Buf,
+        /// The first element.
+        offset: Val,
+        /// A mask of as many lanes.
+        mask: Option<Val>,
+    },
+    /// Loads one element for each lane at a vector of offsets; lanes outside the mask are not read and are zero.
+    Gather {
+        /// The result.
+        result: Val,
+        /// From.
+        buf: Buf,
+        /// `i64` lanes.
+        offsets: Val,
+        /// A mask of as many lanes.
+        mask: Option<Val>,
+    },
+    /// Stores consecutive elements; lanes outside the mask are not written.
+    Store {
+        /// To.
+        buf: Buf,
+        /// The first element.
+        offset: Val,
+        /// The elements.
+        value: Val,
+        /// A mask of as many lanes.
+        mask: Option<Val>,
+    },
+    /// A counted loop: `for index in (from..to).step_by(step)`.
+    For(Box<For>),
+    /// A branch on a scalar `Bool`.
+    If(Box<If>),
+}
+
+/// A counted loop with carried values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct For {
+    /// The loop variable, an `i64` scalar.
+    pub index: Val,
+    /// The first value.
+    pub from: Val,
+    /// The bound, exclusive.
+    pub to: Val,
+    /// Positive.
+    pub step: i64,
+    /// The values that the body sees, one for each of `initial`.
+    pub carried: Vec<Val>,
+    /// The values before the first turn.
+    pub initial: Vec<Val>,
+    /// What is done each turn; it yields the next carried values.
+    pub body: Block,
+    /// The carried values after the last turn.
+    pub results: Vec<Val>,
+}
+
+/// A branch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct If {
+    /// A scalar `Bool`.
+    pub condition: Val,
+    /// Where it is true.
+    pub then: Block,
+    /// Where it is false.
+    pub otherwise: Block,
+    /// What the branches yield.
+    pub results: Vec<Val>,
+}
+
+/// Instructions in order, and what the enclosing loop or branch takes from them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Block {
+    /// In order.
+    pub insts: Vec<Inst>,
+    /// The next carried values, or the results of the branch.
+    pub yields: Vec<Val>,
+}
+
+/// A whole tensor function for one target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kernel {
+    /// What the code is for.
+    pub target: Target,
+    /// The memory it touches.
+    pub buffers: Vec<Buffer>,
+    /// The types of all values; [`Val`] indexes it.
+    pub types: Vec<Ty>,
+    /// What is done.
+    pub body: Block,
+}

@@ -1,0 +1,1 @@
+//! Rewrites of the graph that change no bit of any result.

@@ -1,0 +1,301 @@
+//! The syntax tree: what the user wrote, with names unresolved and nothing checked.
+
+use crate::diag::Origin;
+use tensorjit_runtime::abi::Relation;
+
+/// A name and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ident {
+    /// The name.
+    pub text: String,
+    /// Its place.
+    pub at: Origin,
+}
+
+/// A block of items.
+#[derive(Clone, Debug, Default)]
+pub struct Block {
+    /// In the order of the text.
+    pub items: Vec<Item>,
+}
+
+/// An item of a block.
+#[derive(Clone, Debug)]
+pub enum Item {
+    /// A function.
+    Fn(Function),
+    /// `const NAME: type = expr;`
+    Const(Const),
+}
+
+/// A constant of the block.
+#[derive(Clone, Debug)]
+pub struct Const {
+    /// Its name.
+    pub name: Ident,
+    /// Its type.
+    pub ty: TypeExpr,
+    /// Its value: literals, other constants and arithmetic.
+    pub value: Expr,
+    /// The item as the macro re-emits it: attributes, visibility and all; empty outside the macro.
+    pub tokens: proc_macro2::TokenStream,
+}
+
+/// A function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Attributes but for those that the compiler takes, as written; documentation comments are among them.
+    pub attributes: Vec<proc_macro2::TokenStream>,
+    /// The visibility, as written; empty for a helper.
+    pub visibility: proc_macro2::TokenStream,
+    /// Whether a Rust item is emitted.
+    pub public: bool,
+    /// Its name.
+    pub name: Ident,
+    /// `<B: 1..=64, T: float, ..S>`.
+    pub generics: Vec<Generic>,
+    /// Parameters in order.
+    pub params: Vec<Param>,
+    /// The type of the result; `None` where the function only assigns to state.
+    pub result: Option<TypeExpr>,
+    /// The `where` clauses.
+    pub conditions: Vec<Condition>,
+    /// The body.
+    pub body: Body,
+    /// The whole item.
+    pub at: Origin,
+}
+
+/// A generic parameter.
+#[derive(Clone, Debug)]
+pub enum Generic {
+    /// A dimension with optional bounds, both inclusive here.
+    Dim {
+        /// Its name.
+        name: Ident,
+        /// The least value: an expression of literals and constants.
+        low: Option<Expr>,
+        /// The greatest value.
+        high: Option<Expr>,
+    },
+    /// An element type, `T: float`; helpers only.
+    Elem {
+        /// Its name.
+        name: Ident,
+        /// `float`, `int` or `number`.
+        bound: Ident,
+    },
+    /// Any number of leading axes, `..S`; helpers only.
+    Axes {
+        /// Its name.
+        name: Ident,
+    },
+}
+
+/// A parameter.
+#[derive(Clone, Debug)]
+pub struct Param {
+    /// Its name.
+    pub name: Ident,
+    /// Its type, without the `&mut`.
+    pub ty: TypeExpr,
+    /// Written `&mut`: state that may be assigned.
+    pub mutable: bool,
+    /// The default of a constant option, `axis: int = -1`; helpers only.
+    pub default: Option<Expr>,
+}
+
+/// A written type.
+#[derive(Clone, Debug)]
+pub struct TypeExpr {
+    /// What was written.
+    pub kind: TypeKind,
+    /// Its place.
+    pub at: Origin,
+}
+
+/// Forms of types.
+#[derive(Clone, Debug)]
+pub enum TypeKind {
+    /// `f32`, `f32[B, 3]`, `T[..S, N]`; also the option types `int`, `bool`, `axes`.
+    Tensor {
+        /// The element type.
+        elem: Ident,
+        /// The extents.
+        shape: Vec<Extent>,
+    },
+    /// `(A, B)`.
+    Tuple(Vec<TypeExpr>),
+}
+
+/// One extent of a written shape.
+#[derive(Clone, Debug)]
+pub enum Extent {
+    /// An expression over symbols and constants.
+    Dim(Expr),
+    /// `..S`.
+    Axes(Ident),
+}
+
+/// One condition of a `where` clause.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    /// Left side, over dimensions.
+    pub left: Expr,
+    /// The relation.
+    pub relation: Relation,
+    /// Right side.
+    pub right: Expr,
+    /// Its place.
+    pub at: Origin,
+}
+
+/// Statements and the value of a block.
+#[derive(Clone, Debug)]
+pub struct Body {
+    /// In order.
+    pub statements: Vec<Statement>,
+    /// The value; `None` where the block ends with a statement.
+    pub value: Option<Box<Expr>>,
+    /// Its place.
+    pub at: Origin,
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub enum Statement {
+    /// `let pattern: type = value;`
+    Let {
+        /// One name, or the names of a tuple; `_` is a name that cannot be read.
+        pattern: Pattern,
+        /// The ascription.
+        ty: Option<TypeExpr>,
+        /// The value.
+        value: Expr,
+    },
+    /// `name = value;`
+    Assign {
+        /// A state parameter.
+        name: Ident,
+        /// The value.
+        value: Expr,
+        /// The whole statement.
+        at: Origin,
+    },
+}
+
+/// What a `let` binds.
+#[derive(Clone, Debug)]
+pub enum Pattern {
+    /// One name.
+    Name(Ident),
+    /// A tuple of patterns.
+    Tuple(Vec<Pattern>, Origin),
+}
+
+/// An expression.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// What was written.
+    pub kind: ExprKind,
+    /// Its place; for an operator, the operator.
+    pub at: Origin,
+    /// The place of the whole expression.
+    pub span: Origin,
+}
+
+/// Forms of expressions.
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    /// An integer literal and its suffix.
+    Int(i128, Option<String>),
+    /// A float literal as written without its suffix, and its suffix.
+    Float(String, Option<String>),
+    /// `true` or `false`.
+    Bool(bool),
+    /// A string literal: only as the value of an option.
+    Str(String),
+    /// A name.
+    Name(String),
+    /// A unary operator.
+    Unary(UnaryOp, Box<Expr>),
+    /// A binary operator.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// `f(args, option = value)` or `receiver.f(args)`, the receiver first among the arguments.
+    Call {
+        /// The function.
+        name: Ident,
+        /// Positional arguments.
+        args: Vec<Expr>,
+        /// Named options.
+        options: Vec<(Ident, Expr)>,
+        /// Written in method form.
+        method: bool,
+    },
+    /// `value as f32`.
+    Cast(Box<Expr>, Ident),
+    /// `{ .. }`.
+    Block(Body),
+    /// `(a, b)`.
+    Tuple(Vec<Expr>),
+    /// `[a, b]`.
+    Array(Vec<Expr>),
+    /// `value[items]`.
+    Index(Box<Expr>, Vec<IndexItem>),
+    /// `tuple.0` or `value.field`.
+    Field(Box<Expr>, Ident),
+}
+
+/// One item of an index.
+#[derive(Clone, Debug)]
+pub enum IndexItem {
+    /// `..` at the first place it may stand for any number of axes; elsewhere a whole axis.
+    Rest(Origin),
+    /// `from..to;step`; each may be missing.
+    Range {
+        /// First index.
+        from: Option<Expr>,
+        /// One past the last index.
+        to: Option<Expr>,
+        /// Distance, a positive constant.
+        step: Option<Expr>,
+        /// Its place.
+        at: Origin,
+    },
+    /// An index: a constant, a dimension expression, or an integer tensor.
+    At(Expr),
+}
+
+/// Unary operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnaryOp {
+    /// `-`
+    Neg,
+    /// `!`
+    Not,
+}
+
+/// Binary operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BinaryOp {
+    /// `+`
+    Add,
+    /// `-`
+    Sub,
+    /// `*`
+    Mul,
+    /// `/`
+    Div,
+    /// `%`
+    Rem,
+    /// `@`
+    MatMul,
+    /// `==`, `!=`, `<`, `<=`, `>`, `>=`
+    Compare(Relation),
+    /// `&`
+    And,
+    /// `|`
+    Or,
+    /// `^`
+    Xor,
+}

@@ -1,0 +1,3 @@
+//! The front of the front end: tokens to syntax tree.
+
+pub mod ast;

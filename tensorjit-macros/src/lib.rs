@@ -1,0 +1,1 @@
+//! Entry of the procedural macro.

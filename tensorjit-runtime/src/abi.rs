@@ -1,0 +1,232 @@
+//! The contract between compiled kernels, the code that the macro emits, and this runtime.
+//!
+//! The macro emits one constant [`Function`] for each public tensor function.  [`crate::call`] executes it:
+//! it binds the dimensions from the arguments' axes, checks them, reserves the workspace, and jumps.
+
+/// The type of a tensor's elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum DType {
+    /// Truth values, one byte each, 0 or 1.
+    Bool,
+    /// 32-bit signed integers.
+    I32,
+    /// 64-bit signed integers.
+    I64,
+    /// IEEE binary32.
+    F32,
+    /// IEEE binary64.
+    F64,
+}
+
+impl DType {
+    /// All element types.
+    pub const ALL: [DType; 5] = [DType::Bool, DType::I32, DType::I64, DType::F32, DType::F64];
+
+    /// Bytes of one element in memory.
+    pub const fn size(self) -> usize {
+        match self {
+            DType::Bool => 1,
+            DType::I32 | DType::F32 => 4,
+            DType::I64 | DType::F64 => 8,
+        }
+    }
+
+    /// The name in the language and in Rust.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DType::Bool => "bool",
+            DType::I32 => "i32",
+            DType::I64 => "i64",
+            DType::F32 => "f32",
+            DType::F64 => "f64",
+        }
+    }
+
+    /// Whether it is `f32` or `f64`.
+    pub const fn is_float(self) -> bool {
+        matches!(self, DType::F32 | DType::F64)
+    }
+
+    /// Whether it is a signed integer type.
+    pub const fn is_int(self) -> bool {
+        matches!(self, DType::I32 | DType::I64)
+    }
+}
+
+/// One step of a dimension program: postfix, on a stack of `i64`, every operation checked for overflow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DimOp {
+    /// Push a constant.
+    Const(i64),
+    /// Push the value of the symbol with this index.
+    Symbol(u32),
+    /// Replace the two topmost values by their sum.
+    Add,
+    /// Replace the two topmost values by their difference, the topmost subtracted.
+    Sub,
+    /// Replace the two topmost values by their product.
+    Mul,
+    /// Floor division by the topmost value, which is positive or the evaluation fails.
+    FloorDiv,
+    /// Division rounded up by the topmost value, which is positive or the evaluation fails.
+    CeilDiv,
+    /// Floor remainder by the topmost value, which is positive or the evaluation fails.
+    Mod,
+    /// The smaller of the two topmost values.
+    Min,
+    /// The larger of the two topmost values.
+    Max,
+}
+
+/// A dimension expression: the program that evaluates it and the text that errors show.
+#[derive(Clone, Copy, Debug)]
+pub struct DimExpr {
+    /// The postfix program; it leaves exactly one value.
+    pub program: &'static [DimOp],
+    /// As the user would write it, such as `2*B - 1`.
+    pub text: &'static str,
+}
+
+/// A dimension symbol with its bounds, both inclusive.
+#[derive(Clone, Copy, Debug)]
+pub struct Symbol {
+    /// The user's name.
+    pub name: &'static str,
+    /// The least legal value.
+    pub low: i64,
+    /// The greatest legal value.
+    pub high: i64,
+}
+
+/// How a symbol is found from the extents of the arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Solve {
+    /// Which symbol.
+    pub symbol: u32,
+    /// Which parameter: an index into `inputs` followed by `outputs`.
+    pub param: u32,
+    /// Which axis of it.
+    pub axis: u32,
+    /// The extent is `scale * symbol + offset`; `offset` uses symbols solved before.
+    pub scale: i64,
+    /// What is subtracted before the division by `scale`.
+    pub offset: DimExpr,
+}
+
+/// A condition that one call must meet, from `where` clauses.
+#[derive(Clone, Copy, Debug)]
+pub struct Check {
+    /// The left side.
+    pub left: DimExpr,
+    /// The relation.
+    pub relation: Relation,
+    /// The right side.
+    pub right: DimExpr,
+}
+
+/// Relations of [`Check`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Relation {
+    /// `==`
+    Eq,
+    /// `!=`
+    Ne,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+}
+
+/// What a parameter is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Read only.
+    Input,
+    /// Read, and holds the last assigned value after a successful call.
+    State,
+    /// Written only.
+    Output,
+}
+
+/// One parameter or result.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// The user's name; results are called `result`, or `result.0` and so on for tuples.
+    pub name: &'static str,
+    /// Element type.
+    pub dtype: DType,
+    /// What it is for.
+    pub role: Role,
+    /// The extents; empty for a scalar.
+    pub shape: &'static [DimExpr],
+    /// Values of an integer argument that is used as an index: each lies in `0..bound`.
+    pub index_bound: Option<DimExpr>,
+}
+
+/// The machine code of a function for one level of the target.
+pub type Entry =
+    unsafe extern "C" fn(args: *const *mut u8, dims: *const i64, arena: *mut u8, host: *const Host);
+
+/// What a kernel may call back; so that an object imports nothing.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Host {
+    /// Runs `task(context, i)` for every `i` in `0..count`, on any threads, and returns when all are done.
+    pub parallel_for: unsafe extern "C" fn(
+        host: *const Host,
+        count: i64,
+        context: *mut u8,
+        task: unsafe extern "C" fn(context: *mut u8, index: i64),
+    ),
+}
+
+/// One entry with the level it needs; a function lists them from the highest level down.
+#[derive(Clone, Copy, Debug)]
+pub struct LevelEntry {
+    /// What the machine must have.
+    pub level: Level,
+    /// The code.
+    pub entry: Entry,
+}
+
+/// Instruction-set levels, in rising order within an architecture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Level {
+    /// x86-64-v2: SSE4.2.
+    X86V2,
+    /// x86-64-v3: AVX2, FMA, F16C.
+    X86V3,
+    /// x86-64-v4: AVX-512 F, BW, CD, DQ, VL.
+    X86V4,
+    /// aarch64 with NEON.
+    Neon,
+    /// The processor that the build named; no check at run time.
+    Native,
+}
+
+/// Everything that a call needs to know about a compiled function.
+#[derive(Clone, Copy, Debug)]
+pub struct Function {
+    /// The user's name.
+    pub name: &'static str,
+    /// Dimension symbols in the order of their declaration; `dims` of the entry has this order.
+    pub symbols: &'static [Symbol],
+    /// Parameters in the order of their declaration, then results in order.  `args` of the entry has this
+    /// order: the address of the first element of each in row-major order without gaps.
+    pub params: &'static [Param],
+    /// How symbols follow from extents, in the order in which to solve them.  Symbols that occur in no row
+    /// must be given by the caller.
+    pub solve: &'static [Solve],
+    /// Conditions of `where` clauses.
+    pub checks: &'static [Check],
+    /// Bytes of workspace, as a function of the symbols.
+    pub workspace: DimExpr,
+    /// The code, highest level first.
+    pub entries: &'static [LevelEntry],
+}

@@ -1,0 +1,2 @@
+//! What a compiled tensor function needs at run time.
+pub mod abi;
