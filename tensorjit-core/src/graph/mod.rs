@@ -7,6 +7,7 @@ mod op;
 pub mod ops;
 pub mod table;
 mod ty;
+pub mod value;
 
 use std::collections::BTreeMap;
 
