@@ -18,8 +18,41 @@ pub enum Derivative {
 }
 
 impl Derivative {
+    /// The name in the language.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Derivative::Grad => "grad",
+            Derivative::Vjp => "vjp",
+            Derivative::Jvp => "jvp",
+            Derivative::Hvp => "hvp",
+        }
+    }
+
     /// The type of the result.
-    pub fn infer(&self, _facts: &Facts, _inputs: &[&Type]) -> Result<Type, Bug> {
-        Err(Bug::new("graph", "derivative is not built yet"))
+    pub fn infer(&self, facts: &Facts, inputs: &[&Type]) -> Result<Type, Bug> {
+        let (y, x, seed) = match inputs {
+            [y, x] if *self == Derivative::Grad => (y, x, None),
+            [y, x, seed] if *self != Derivative::Grad => (y, x, Some(seed)),
+            _ => return Err(self.refuse(inputs)),
+        };
+        let scalar = matches!(self, Derivative::Grad | Derivative::Hvp);
+        if !y.dtype.is_float() || !x.dtype.is_float() || (scalar && y.rank() != 0) {
+            return Err(self.refuse(inputs));
+        }
+        let like = if *self == Derivative::Vjp { y } else { x };
+        if let Some(seed) = seed {
+            let same = seed.dtype == like.dtype
+                && seed.rank() == like.rank()
+                && seed.shape.iter().zip(&like.shape).all(|(a, b)| facts.same(a, b));
+            if !same {
+                return Err(self.refuse(inputs));
+            }
+        }
+        let result = if *self == Derivative::Jvp { y } else { x };
+        Ok((*result).clone())
+    }
+
+    fn refuse(self, inputs: &[&Type]) -> Bug {
+        Bug::new("graph", format!("{} of operands {inputs:?}", self.name()))
     }
 }

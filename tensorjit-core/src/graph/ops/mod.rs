@@ -26,6 +26,8 @@ pub mod scatter_add;
 pub mod derivative;
 pub mod region;
 
+pub mod site;
+
 use crate::dim::Dim;
 
 /// Where elements of a result come from: the first source whose guards all hold.

@@ -4,6 +4,7 @@ use crate::diag::Bug;
 use crate::dim::Dim;
 use crate::dim::facts::Facts;
 use crate::graph::Type;
+use tensorjit_runtime::abi::DType;
 
 /// Operands are an `i64` tensor of indices, clamped as in a gather, and the updates, shaped as the result of that gather.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,7 +19,21 @@ pub struct ScatterAdd {
 
 impl ScatterAdd {
     /// The type of the result.
-    pub fn infer(&self, _facts: &Facts, _inputs: &[&Type]) -> Result<Type, Bug> {
-        Err(Bug::new("graph", "scatter_add is not built yet"))
+    pub fn infer(&self, facts: &Facts, inputs: &[&Type]) -> Result<Type, Bug> {
+        let [indices, updates] = inputs else {
+            return Err(Bug::new("graph", format!("scatter_add takes two operands, not {}", inputs.len())));
+        };
+        let range = self.axis..self.axis + self.index_rank;
+        let fits = indices.rank() == self.index_rank
+            && updates
+                .shape
+                .get(range.clone())
+                .is_some_and(|shape| shape.iter().zip(&indices.shape).all(|(a, b)| facts.same(a, b)));
+        if !fits || indices.dtype != DType::I64 || updates.dtype == DType::Bool {
+            return Err(Bug::new("graph", format!("scatter_add of {updates:?} at {indices:?} by {self:?}")));
+        }
+        let mut shape = updates.shape.clone();
+        shape.splice(range, [self.extent.clone()]);
+        Ok(updates.with_shape(shape))
     }
 }
