@@ -3,8 +3,6 @@
 //! Every structural operator has `linearize`, and every linear one `transpose`; both take a [`Site`].  The
 //! helpers here skip what would be an identity, so that derivatives read as if written by hand.
 
-use tensorjit_runtime::abi::DType;
-
 use super::broadcast::Broadcast;
 use super::constant::Constant;
 use super::permute::Permute;
@@ -54,13 +52,7 @@ impl Site<'_> {
 
     /// A tensor of one number.
     pub fn full(&mut self, ty: &Type, value: f64) -> Result<NodeId, Bug> {
-        let constant = match ty.dtype {
-            DType::Bool => Constant::Bool(value != 0.0),
-            DType::I32 | DType::I64 => Constant::Int(ty.dtype, value as i64),
-            DType::F32 => Constant::Float(ty.dtype, f64::from(value as f32).to_bits()),
-            DType::F64 => Constant::Float(ty.dtype, value.to_bits()),
-        };
-        let scalar = self.add(Op::Constant(constant), &[])?;
+        let scalar = self.add(Op::Constant(Constant::number(ty.dtype, value)), &[])?;
         self.broadcast(scalar, &ty.shape, &[])
     }
 
