@@ -1,8 +1,10 @@
 //! The index of the first extreme element.
 
+use super::fold;
 use crate::diag::Bug;
 use crate::dim::facts::Facts;
 use crate::graph::Type;
+use crate::graph::value::{Element, Env, Scalar, Value};
 use tensorjit_runtime::abi::DType;
 
 /// The result is `i64` and lacks the axis; the first NaN wins, else the first extreme.
@@ -17,14 +19,56 @@ pub struct ArgReduce {
 impl ArgReduce {
     /// The type of the result.
     pub fn infer(&self, _facts: &Facts, inputs: &[&Type]) -> Result<Type, Bug> {
-        let [x] = inputs else {
-            return Err(Bug::new("graph", format!("arg_reduce takes one operand, not {}", inputs.len())));
-        };
+        let [x] = super::operands("arg_reduce", inputs)?;
         if self.axis >= x.rank() || x.dtype == DType::Bool {
             return Err(Bug::new("graph", format!("arg_reduce of {x:?} along axis {}", self.axis)));
         }
         let mut shape = x.shape.clone();
         shape.remove(self.axis);
         Ok(Type::new(DType::I64, shape))
+    }
+
+    /// The value for the values of the operands.
+    pub fn eval(&self, _env: &Env, operands: &[&Value], shape: &[usize]) -> Result<Value, Bug> {
+        let [x] = super::operands("arg_reduce", operands)?;
+        let groups = fold::groups(x, &[self.axis]);
+        let elements = groups.iter().map(|group| self.find(group)).collect::<Result<_, _>>()?;
+        Ok(Value { dtype: DType::I64, shape: shape.to_vec(), elements })
+    }
+
+    fn find(&self, elements: &[Element]) -> Result<Element, Bug> {
+        let mut best = 0;
+        for (position, element) in elements.iter().enumerate() {
+            if self.beats(*element, elements[best]) {
+                best = position;
+            }
+        }
+        let Some(winner) = elements.get(best) else {
+            return Err(Bug::new("interp", "arg_reduce along an empty axis"));
+        };
+        // Another element may win in a kernel where the two differ by no more than their errors.
+        let unsure = elements.iter().enumerate().any(|(position, element)| {
+            let error = element.error + winner.error;
+            position != best && error > 0.0 && !((element.float() - winner.float()).abs() > error)
+        });
+        let error = if unsure { f64::INFINITY } else { 0.0 };
+        Ok(Element { scalar: Scalar::Int(best as i64), error })
+    }
+
+    /// Whether `a`, which comes later, takes the place of `b`.
+    fn beats(&self, a: Element, b: Element) -> bool {
+        match (a.scalar, b.scalar) {
+            (Scalar::Int(a), Scalar::Int(b)) => {
+                if self.least {
+                    a < b
+                } else {
+                    a > b
+                }
+            }
+            _ => {
+                let (a, b) = (a.float(), b.float());
+                !b.is_nan() && (a.is_nan() || if self.least { a < b } else { a > b })
+            }
+        }
     }
 }

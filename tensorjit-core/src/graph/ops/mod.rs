@@ -1,5 +1,8 @@
 //! Structural operators: one file each with attributes, inference, evaluation, derivative and access map.
 
+pub mod fold;
+pub mod site;
+
 pub mod constant;
 pub mod dim_value;
 pub mod iota;
@@ -16,8 +19,6 @@ pub mod gather;
 pub mod scatter_add;
 pub mod derivative;
 pub mod region;
-
-pub mod site;
 
 use crate::diag::Bug;
 use crate::dim::Dim;

@@ -1,9 +1,15 @@
 //! Folding of axes.
 
+use super::fold;
+use super::iota::Iota;
+use super::site::{Site, only};
 use crate::diag::Bug;
-use crate::dim::facts::Facts;
-use crate::graph::Type;
-use tensorjit_runtime::abi::DType;
+use crate::dim::Dim;
+use crate::dim::facts::{Facts, Verdict};
+use crate::graph::table::Ew;
+use crate::graph::value::{Env, Value};
+use crate::graph::{NodeId, Op, Type};
+use tensorjit_runtime::abi::{DType, Relation};
 
 /// Folds the axes away; `docs/numerics.md` states the order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,9 +40,7 @@ pub enum ReduceKind {
 impl Reduce {
     /// The type of the result.
     pub fn infer(&self, _facts: &Facts, inputs: &[&Type]) -> Result<Type, Bug> {
-        let [x] = inputs else {
-            return Err(Bug::new("graph", format!("reduce takes one operand, not {}", inputs.len())));
-        };
+        let [x] = super::operands("reduce", inputs)?;
         let rising = self.axes.windows(2).all(|pair| pair[0] < pair[1]);
         if self.axes.is_empty() || !rising || self.axes.iter().any(|axis| *axis >= x.rank()) {
             return Err(Bug::new("graph", format!("reduce of rank {} over axes {:?}", x.rank(), self.axes)));
@@ -47,5 +51,102 @@ impl Reduce {
         }
         let kept = x.shape.iter().enumerate().filter(|(axis, _)| !self.axes.contains(axis));
         Ok(x.with_shape(kept.map(|(_, extent)| extent.clone()).collect::<Vec<_>>()))
+    }
+
+    /// The value for the values of the operands.
+    pub fn eval(&self, _env: &Env, operands: &[&Value], shape: &[usize]) -> Result<Value, Bug> {
+        let [x] = super::operands("reduce", operands)?;
+        let groups = fold::groups(x, &self.axes);
+        let elements = groups.iter().map(|group| fold::fold(self.kind, x.dtype, group)).collect();
+        Ok(Value { dtype: x.dtype, shape: shape.to_vec(), elements })
+    }
+
+    /// The tangent for the tangent of the operand.
+    pub fn linearize(&self, site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Option<NodeId>, Bug> {
+        let Some(tangent) = only(tangents)? else { return Ok(None) };
+        match self.kind {
+            ReduceKind::Sum => site.sum(tangent, &self.axes).map(Some),
+            ReduceKind::Prod => self.linearize_prod(site, tangent).map(Some),
+            ReduceKind::Max | ReduceKind::Min => self.linearize_extreme(site, tangent).map(Some),
+            ReduceKind::Any | ReduceKind::All => Err(Bug::new("autodiff", "a truth value has a tangent")),
+        }
+    }
+
+    /// The mean of the tangents of those elements that are the extreme: of all NaN, if one is NaN.
+    fn linearize_extreme(&self, site: &mut Site, tangent: NodeId) -> Result<NodeId, Bug> {
+        let x = site.input(0)?;
+        let ty = site.ty(x);
+        let extreme = site.restore(site.node, &ty.shape, &self.axes)?;
+        let equal = site.ew(Ew::Eq, &[x, extreme])?;
+        let nan = site.ew(Ew::IsNan, &[x])?;
+        let mask = site.ew(Ew::Or, &[equal, nan])?;
+        let ones = site.ew(Ew::Cast(ty.dtype), &[mask])?;
+        let mut count = site.sum(ones, &self.axes)?;
+        // The extreme of nothing does not depend on anything: 0 / 1, not 0 / 0.
+        if !self.never_empty(&site.graph.facts, &ty.shape) {
+            let one = site.full(&site.ty(count), 1.0)?;
+            count = site.ew(Ew::Maximum, &[count, one])?;
+        }
+        let kept = site.keep(mask, tangent)?;
+        let total = site.sum(kept, &self.axes)?;
+        site.ew(Ew::Div, &[total, count])
+    }
+
+    fn never_empty(&self, facts: &Facts, shape: &[Dim]) -> bool {
+        let one = Dim::constant(1);
+        self.axes.iter().all(|axis| match shape[*axis].as_const() {
+            Some(extent) => extent > 0,
+            None => facts.decide(&shape[*axis], Relation::Ge, &one) == Verdict::Proven,
+        })
+    }
+
+    /// The sum over `i` of the tangent of element `i` times the product of all other elements.
+    ///
+    /// The product of the others is a product again, of the elements with a 1 at place `i`: no division, so
+    /// that it is exact at zeros, and differentiable again by the same rule, to any order.
+    fn linearize_prod(&self, site: &mut Site, tangent: NodeId) -> Result<NodeId, Bug> {
+        let (x, tangent) = (self.flatten(site, site.input(0)?)?, self.flatten(site, tangent)?);
+        let ty = site.ty(x);
+        let last = ty.rank() - 1;
+        let extent = ty.shape[last].clone();
+        let mut square = ty.shape.clone();
+        square.push(extent.clone());
+        // Axis `last` of the square counts the element that is left out, axis `last + 1` the factors.
+        let place = site.add(Op::Iota(Iota { dtype: DType::I64, extent }), &[])?;
+        let left_out = site.broadcast(place, &square, &[last])?;
+        let factor = site.broadcast(place, &square, &[last + 1])?;
+        let diagonal = site.ew(Ew::Eq, &[left_out, factor])?;
+        let factors = site.restore(x, &square, &[last])?;
+        let ones = site.full(&ty.with_shape(square), 1.0)?;
+        let others = site.ew(Ew::Select, &[diagonal, ones, factors])?;
+        let others =
+            site.add(Op::Reduce(Reduce { kind: ReduceKind::Prod, axes: vec![last + 1] }), &[others])?;
+        let terms = site.ew(Ew::Dmul, &[others, tangent])?;
+        site.sum(terms, &[last])
+    }
+
+    /// Moves the axes that are folded away to the end and makes them one.
+    fn flatten(&self, site: &mut Site, x: NodeId) -> Result<NodeId, Bug> {
+        let shape = site.ty(x).shape;
+        let mut order: Vec<usize> = (0..shape.len()).filter(|axis| !self.axes.contains(axis)).collect();
+        let mut flat: Vec<Dim> = order.iter().map(|axis| shape[*axis].clone()).collect();
+        flat.push(self.axes.iter().fold(Dim::constant(1), |product, axis| &product * &shape[*axis]));
+        order.extend(&self.axes);
+        let x = site.permute(x, &order)?;
+        site.reshape(x, &flat)
+    }
+
+    /// The cotangent of the operand of a sum.
+    pub fn transpose(
+        &self,
+        site: &mut Site,
+        _linear: &[bool],
+        cotangent: NodeId,
+    ) -> Result<Vec<Option<NodeId>>, Bug> {
+        if self.kind != ReduceKind::Sum {
+            return Err(Bug::new("autodiff", format!("{:?} is not linear", self.kind)));
+        }
+        let shape = site.ty(site.input(0)?).shape;
+        Ok(vec![Some(site.restore(cotangent, &shape, &self.axes)?)])
     }
 }

@@ -1,9 +1,13 @@
 //! Sums of elements that go to the same place along one axis: the transpose of a gather.
 
+use super::fold;
+use super::gather::{Gather, clamp};
+use super::site::Site;
 use crate::diag::Bug;
 use crate::dim::Dim;
 use crate::dim::facts::Facts;
-use crate::graph::Type;
+use crate::graph::value::{Element, Env, Index, Value, flat};
+use crate::graph::{NodeId, Op, Type};
 use tensorjit_runtime::abi::DType;
 
 /// Operands are an `i64` tensor of indices, clamped as in a gather, and the updates, shaped as the result of that gather.
@@ -20,9 +24,7 @@ pub struct ScatterAdd {
 impl ScatterAdd {
     /// The type of the result.
     pub fn infer(&self, facts: &Facts, inputs: &[&Type]) -> Result<Type, Bug> {
-        let [indices, updates] = inputs else {
-            return Err(Bug::new("graph", format!("scatter_add takes two operands, not {}", inputs.len())));
-        };
+        let [indices, updates] = super::operands("scatter_add", inputs)?;
         let range = self.axis..self.axis + self.index_rank;
         let fits = indices.rank() == self.index_rank
             && updates
@@ -35,5 +37,44 @@ impl ScatterAdd {
         let mut shape = updates.shape.clone();
         shape.splice(range, [self.extent.clone()]);
         Ok(updates.with_shape(shape))
+    }
+
+    /// The value for the values of the operands.
+    pub fn eval(&self, _env: &Env, operands: &[&Value], shape: &[usize]) -> Result<Value, Bug> {
+        let [indices, updates] = super::operands("scatter_add", operands)?;
+        let range = self.axis..self.axis + self.index_rank;
+        let mut terms = vec![Vec::new(); shape.iter().product()];
+        let mut to = vec![0; shape.len()];
+        let mut walk = Index::new(&updates.shape);
+        while let Some(index) = walk.next() {
+            to[..self.axis].copy_from_slice(&index[..self.axis]);
+            to[self.axis] = clamp(indices.at(&index[range.clone()]), shape[self.axis])?;
+            to[self.axis + 1..].copy_from_slice(&index[range.end..]);
+            terms[flat(shape, &to)].push(updates.at(index));
+        }
+        // An index that a kernel may compute otherwise makes every sum unsure.
+        let unsure = indices.elements.iter().fold(0.0, |error: f64, e| error.max(e.error));
+        let sums = terms.iter().map(|terms| fold::sum(updates.dtype, terms));
+        let elements = sums.map(|sum| Element { error: sum.error.max(unsure), ..sum }).collect();
+        Ok(Value { dtype: updates.dtype, shape: shape.to_vec(), elements })
+    }
+
+    /// The tangent for the tangent of the updates.
+    pub fn linearize(&self, site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Option<NodeId>, Bug> {
+        let Some(tangent) = tangents.get(1).copied().flatten() else { return Ok(None) };
+        let indices = site.input(0)?;
+        site.add(Op::ScatterAdd(self.clone()), &[indices, tangent]).map(Some)
+    }
+
+    /// The cotangent of the updates.
+    pub fn transpose(
+        &self,
+        site: &mut Site,
+        _linear: &[bool],
+        cotangent: NodeId,
+    ) -> Result<Vec<Option<NodeId>>, Bug> {
+        let indices = site.input(0)?;
+        let gather = Gather { axis: self.axis };
+        Ok(vec![None, Some(site.add(Op::Gather(gather), &[cotangent, indices])?)])
     }
 }
