@@ -1,8 +1,12 @@
 //! What is known of the symbols, and what follows from it.
+//!
+//! The questions that the checker asks.  How `where` clauses are solved stands in `solver`, how inequalities
+//! are proven in `prove`.
 
 use tensorjit_runtime::abi::Relation;
 
-use super::{Dim, Sym};
+use super::solver::{Solver, gcd};
+use super::{Atom, Dim, Sym};
 
 /// A declared symbol; bounds are inclusive.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -48,9 +52,31 @@ pub struct Facts {
 
 impl Facts {
     /// Decides `left relation right`.
+    ///
+    /// Proven and refuted are both for all values of the symbols within their bounds that meet the `where`
+    /// clauses; everything else is open.
     pub fn decide(&self, left: &Dim, relation: Relation, right: &Dim) -> Verdict {
-        let _ = (left, relation, right);
-        Verdict::Open
+        let difference = right - left;
+        if let Some(value) = difference.as_const() {
+            return if holds(value, relation) { Verdict::Proven } else { Verdict::Refuted };
+        }
+        let solver = self.solver();
+        let difference = solver.reduce(&difference);
+        let at_least = |dim: &Dim, bound: i64| solver.nonneg(&(dim - &Dim::constant(bound)));
+        let negated = -&difference;
+        let (proven, refuted) = match relation {
+            Relation::Le => (at_least(&difference, 0), at_least(&negated, 1)),
+            Relation::Lt => (at_least(&difference, 1), at_least(&negated, 0)),
+            Relation::Ge => (at_least(&negated, 0), at_least(&difference, 1)),
+            Relation::Gt => (at_least(&negated, 1), at_least(&difference, 0)),
+            Relation::Eq => (is_zero(&solver, &difference), is_nonzero(&solver, &difference)),
+            Relation::Ne => (is_nonzero(&solver, &difference), is_zero(&solver, &difference)),
+        };
+        match (proven, refuted) {
+            (true, _) => Verdict::Proven,
+            (_, true) => Verdict::Refuted,
+            _ => Verdict::Open,
+        }
     }
 
     /// Whether two extents are equal for all values of the symbols.
@@ -58,15 +84,50 @@ impl Facts {
         a == b || self.decide(a, Relation::Eq, b) == Verdict::Proven
     }
 
-    /// The canonical form of `dim` modulo the equalities of the `where` clauses.
+    /// The canonical form of `dim` modulo the equalities of the `where` clauses, in the user's symbols.
     pub fn normalize(&self, dim: &Dim) -> Dim {
-        dim.clone()
+        if dim.as_const().is_some() || dim.as_sym().is_some() && self.conditions.is_empty() {
+            return dim.clone();
+        }
+        let solver = self.solver();
+        solver.expand(&solver.reduce(dim))
+    }
+
+    /// The least and the greatest value, where they are bounded.
+    pub fn range(&self, dim: &Dim) -> (Option<i64>, Option<i64>) {
+        let solver = self.solver();
+        let range = solver.range(&solver.reduce(dim));
+        (range.low.and_then(|low| low.try_into().ok()), range.high.and_then(|high| high.try_into().ok()))
+    }
+
+    /// Whether the value is at least 0 for all values of the symbols.
+    pub fn nonneg(&self, dim: &Dim) -> bool {
+        self.decide(dim, Relation::Ge, &Dim::constant(0)) == Verdict::Proven
+    }
+
+    /// The `where` clause that makes a condition hold, in the user's names: `where N == 2*M`.
+    pub fn require(&self, condition: &Condition) -> String {
+        let Condition { left, relation, right } = condition;
+        // Like terms cancel, and each term stands on the side where it is positive.
+        let difference = left - right;
+        let common = difference.terms().iter().fold(0, |common, (_, c)| gcd(common, *c)).max(1);
+        let part = |sign: i128| {
+            let terms = difference.terms().iter().filter(|(_, c)| (*c > 0) == (sign > 0));
+            Dim::from_terms(terms.map(|(m, c)| (m.clone(), sign * c / common)))
+        };
+        let (mut left, mut relation, mut right) = (part(1), *relation, part(-1));
+        // The simplest side that is not a constant goes left.
+        if left.as_const().is_some() && right.as_const().is_none()
+            || left.as_sym().is_none() && right.as_sym().is_some()
+        {
+            (left, relation, right) = (right, flipped(relation), left);
+        }
+        format!("where {} {} {}", self.show_bare(&left), symbol(relation), self.show_bare(&right))
     }
 
     /// The expression in the user's names.
     pub fn show(&self, dim: &Dim) -> String {
-        dim.show(&|Sym(i)| self.symbols.get(i as usize).map_or_else(|| format!("?{i}"), |s| s.name.clone()))
-            .to_string()
+        dim.show(&|sym| self.name(sym)).to_string()
     }
 
     /// A shape in the user's names, `[B, 2*N]`.
@@ -74,4 +135,89 @@ impl Facts {
         let extents: Vec<String> = shape.iter().map(|dim| self.show(dim)).collect();
         format!("[{}]", extents.join(", "))
     }
+
+    /// A condition in the user's names, `N >= 2*M`.
+    pub fn show_condition(&self, condition: &Condition) -> String {
+        let Condition { left, relation, right } = condition;
+        format!("{} {} {}", self.show_bare(left), symbol(*relation), self.show_bare(right))
+    }
+
+    fn name(&self, Sym(index): Sym) -> String {
+        self.symbols.get(index as usize).map_or_else(|| format!("?{index}"), |symbol| symbol.name.clone())
+    }
+
+    /// As [`Facts::show`], a remainder without its parentheses.
+    fn show_bare(&self, dim: &Dim) -> String {
+        let text = self.show(dim);
+        if let [(monomial, 1)] = dim.terms()
+            && let [(Atom::Mod(..), 1)] = monomial.0.as_slice()
+            && let Some(bare) = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'))
+        {
+            return bare.to_string();
+        }
+        text
+    }
+
+    fn solver(&self) -> Solver {
+        Solver::new(&self.symbols, &self.conditions)
+    }
 }
+
+fn is_zero(solver: &Solver, difference: &Dim) -> bool {
+    difference.is(0)
+        || difference.as_const().is_none()
+            && (solver.reduce(&solver.by_floor(difference)).is(0)
+                || solver.nonneg(difference) && solver.nonneg(&-difference))
+}
+
+/// Never zero: its bounds, the divisors of its coefficients, or a clause exclude it.
+fn is_nonzero(solver: &Solver, difference: &Dim) -> bool {
+    let one = Dim::constant(1);
+    let (constants, others): (Vec<_>, Vec<_>) =
+        difference.terms().iter().partition(|(monomial, _)| monomial.0.is_empty());
+    let common = others.iter().fold(0, |common, (_, c)| gcd(common, *c));
+    let remainder = constants.first().map_or(0, |(_, c)| *c);
+    common > 1 && remainder % common != 0
+        || solver.nonneg(&(difference - &one))
+        || solver.nonneg(&(&-difference - &one))
+        || solver.nonzero.iter().any(|nonzero| nonzero == difference || nonzero == &-difference)
+}
+
+/// Whether `0 relation difference`, that is `left relation left + difference`.
+fn holds(difference: i64, relation: Relation) -> bool {
+    match relation {
+        Relation::Eq => difference == 0,
+        Relation::Ne => difference != 0,
+        Relation::Lt => difference > 0,
+        Relation::Le => difference >= 0,
+        Relation::Gt => difference < 0,
+        Relation::Ge => difference <= 0,
+    }
+}
+
+/// The relation with its sides exchanged.
+fn flipped(relation: Relation) -> Relation {
+    match relation {
+        Relation::Eq => Relation::Eq,
+        Relation::Ne => Relation::Ne,
+        Relation::Lt => Relation::Gt,
+        Relation::Le => Relation::Ge,
+        Relation::Gt => Relation::Lt,
+        Relation::Ge => Relation::Le,
+    }
+}
+
+/// As it is written.
+fn symbol(relation: Relation) -> &'static str {
+    match relation {
+        Relation::Eq => "==",
+        Relation::Ne => "!=",
+        Relation::Lt => "<",
+        Relation::Le => "<=",
+        Relation::Gt => ">",
+        Relation::Ge => ">=",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,10 @@
 //! clauses and bounds is decided by [`facts`]; the program that evaluates one at call time is made by [`program`].
 
 pub mod facts;
+mod interval;
 mod poly;
+pub mod program;
+mod prove;
+mod solver;
 
 pub use poly::{Atom, Dim, Monomial, Sym};

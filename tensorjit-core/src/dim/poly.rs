@@ -235,6 +235,15 @@ impl Dim {
         }
     }
 
+    fn fmt_operand(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        name: &dyn Fn(Sym) -> String,
+        parentheses: bool,
+    ) -> fmt::Result {
+        if parentheses { write!(f, "({})", self.show(name)) } else { write!(f, "{}", self.show(name)) }
+    }
+
     /// A value whose `Display` shows the symbols by `name`.
     pub fn show<'a>(&'a self, name: &'a dyn Fn(Sym) -> String) -> impl fmt::Display + 'a {
         Shown { dim: self, name }
@@ -380,7 +389,13 @@ impl Atom {
             Atom::Sym(sym) => return write!(f, "{}", name(*sym)),
             Atom::FloorDiv(a, b) => ("floor_div", a, b),
             Atom::CeilDiv(a, b) => ("ceil_div", a, b),
-            Atom::Mod(a, b) => return write!(f, "({} % {})", a.show(name), b.show(name)),
+            Atom::Mod(a, b) => {
+                write!(f, "(")?;
+                a.fmt_operand(f, name, a.terms.len() > 1)?;
+                write!(f, " % ")?;
+                b.fmt_operand(f, name, b.as_const().is_none() && b.as_sym().is_none())?;
+                return write!(f, ")");
+            }
             Atom::Min(a, b) => ("min", a, b),
             Atom::Max(a, b) => ("max", a, b),
         };

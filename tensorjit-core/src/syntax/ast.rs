@@ -254,11 +254,11 @@ pub enum IndexItem {
     /// `from..to;step`; each may be missing.
     Range {
         /// First index.
-        from: Option<Expr>,
+        from: Option<Box<Expr>>,
         /// One past the last index.
-        to: Option<Expr>,
+        to: Option<Box<Expr>>,
         /// Distance, a positive constant.
-        step: Option<Expr>,
+        step: Option<Box<Expr>>,
         /// Its place.
         at: Origin,
     },
