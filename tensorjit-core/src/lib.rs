@@ -5,6 +5,7 @@
 pub mod diag;
 pub mod dim;
 pub mod lanes;
+pub mod math;
 #[cfg(feature = "syntax")]
 pub mod syntax;
 pub mod graph;

@@ -1,0 +1,95 @@
+//! Rows of conversions, one for each target.
+
+use tensorjit_runtime::abi::DType;
+
+use super::formula::out;
+use super::lower::cast;
+use super::row::{Accuracy, Derivative, Eval, Form, Kinks, Lower, Operand, Row, TypeRule, operand};
+
+/// The row of the conversion to a type.
+pub(super) fn row(to: DType) -> &'static Row {
+    match to {
+        DType::Bool => &TO_BOOL,
+        DType::I32 => &TO_I32,
+        DType::I64 => &TO_I64,
+        DType::F32 => &TO_F32,
+        DType::F64 => &TO_F64,
+    }
+}
+
+const ONE: &[Operand] = &[operand("x", -3.0, 3.0)];
+
+/// A conversion to bools or integers.
+const fn to_discrete(
+    name: &'static str,
+    to: DType,
+    doc: &'static str,
+    distance: fn(&[f64]) -> f64,
+    lower: Lower,
+) -> Row {
+    Row {
+        name,
+        form: Form::As,
+        doc,
+        operands: ONE,
+        types: TypeRule::Cast(to),
+        eval: Eval::Cast(to),
+        derivative: Derivative::Zero("truth values and integers carry no derivative"),
+        kinks: Kinks::jumps(distance, &[]),
+        lower,
+        accuracy: Accuracy::EXACT,
+    }
+}
+
+/// A conversion to floats.
+const fn to_float(name: &'static str, to: DType, doc: &'static str, lower: Lower) -> Row {
+    Row {
+        name,
+        form: Form::As,
+        doc,
+        operands: ONE,
+        types: TypeRule::Cast(to),
+        eval: Eval::Cast(to),
+        derivative: Derivative::Linear { operands: &[0], transpose: || vec![out()] },
+        kinks: Kinks::NONE,
+        lower,
+        accuracy: Accuracy::NEAREST,
+    }
+}
+
+/// How far a number is from the next integer.
+fn to_integer(x: &[f64]) -> f64 {
+    (x[0] - x[0].round()).abs()
+}
+
+static TO_BOOL: Row = to_discrete(
+    "cast_bool",
+    DType::Bool,
+    "Whether the operand is not 0; NaN is not.",
+    |x| x[0].abs(),
+    |l, from, x| cast(l, from, DType::Bool, x[0]),
+);
+
+static TO_I32: Row = to_discrete(
+    "cast_i32",
+    DType::I32,
+    "As an integer: floats are truncated, saturate at its ends, and NaN gives 0; integers wrap.",
+    to_integer,
+    |l, from, x| cast(l, from, DType::I32, x[0]),
+);
+
+static TO_I64: Row = to_discrete(
+    "cast_i64",
+    DType::I64,
+    "As an integer: floats are truncated, saturate at its ends, and NaN gives 0.",
+    to_integer,
+    |l, from, x| cast(l, from, DType::I64, x[0]),
+);
+
+static TO_F32: Row = to_float("cast_f32", DType::F32, "The nearest float of 32 bits.", |l, from, x| {
+    cast(l, from, DType::F32, x[0])
+});
+
+static TO_F64: Row = to_float("cast_f64", DType::F64, "The nearest float of 64 bits.", |l, from, x| {
+    cast(l, from, DType::F64, x[0])
+});

@@ -1,0 +1,124 @@
+//! Machine operations that several rows share, on integers and floats.
+
+use tensorjit_runtime::abi::DType;
+
+use crate::lanes::{Cmp, Lanes, Prim, Val};
+use crate::math;
+
+/// The number `value` of any numeric type.
+pub(super) fn number(l: &mut dyn Lanes, dtype: DType, value: i64) -> Val {
+    if dtype.is_float() { l.float(dtype, value as f64) } else { l.int(dtype, value) }
+}
+
+/// `-a`.
+pub(super) fn neg(l: &mut dyn Lanes, dtype: DType, a: Val) -> Val {
+    if dtype.is_float() {
+        return l.prim(Prim::FNeg, &[a]);
+    }
+    let zero = l.int(dtype, 0);
+    l.sub(zero, a)
+}
+
+/// Whether `a` is NaN.
+pub(super) fn is_nan(l: &mut dyn Lanes, a: Val) -> Val {
+    l.cmp(Cmp::Ne, a, a)
+}
+
+/// The operand on the side `cmp` of the other; NaN where one is NaN.
+pub(super) fn extreme(l: &mut dyn Lanes, dtype: DType, cmp: Cmp, a: Val, b: Val) -> Val {
+    let mut first = l.cmp(cmp, a, b);
+    if dtype.is_float() {
+        // Where `b` is NaN the comparison is false, and `b` is taken.
+        let nan = is_nan(l, a);
+        first = l.prim(Prim::Or, &[first, nan]);
+    }
+    l.select(first, a, b)
+}
+
+/// `b` where dividing by it cannot trap, else 1: neither 0 nor -1.
+fn safe_divisor(l: &mut dyn Lanes, dtype: DType, b: Val) -> (Val, Val, Val) {
+    let (zero, one, minus_one) = (l.int(dtype, 0), l.int(dtype, 1), l.int(dtype, -1));
+    let by_zero = l.cmp(Cmp::Eq, b, zero);
+    let by_minus_one = l.cmp(Cmp::Eq, b, minus_one);
+    let unsafe_ = l.prim(Prim::Or, &[by_zero, by_minus_one]);
+    (l.select(unsafe_, one, b), by_zero, by_minus_one)
+}
+
+/// Truncated integer quotient; 0 for division by 0, and MIN / -1 wraps.
+pub(super) fn int_div(l: &mut dyn Lanes, dtype: DType, a: Val, b: Val) -> Val {
+    let (divisor, by_zero, by_minus_one) = safe_divisor(l, dtype, b);
+    let quotient = l.prim(Prim::IDiv, &[a, divisor]);
+    let negated = neg(l, dtype, a);
+    let quotient = l.select(by_minus_one, negated, quotient);
+    let zero = l.int(dtype, 0);
+    l.select(by_zero, zero, quotient)
+}
+
+/// Truncated integer remainder; 0 for division by 0.
+pub(super) fn int_rem(l: &mut dyn Lanes, dtype: DType, a: Val, b: Val) -> Val {
+    // Division by 1, in place of 0 or -1, leaves the 0 that both must leave.
+    let (divisor, ..) = safe_divisor(l, dtype, b);
+    l.prim(Prim::IRem, &[a, divisor])
+}
+
+/// Floored integer remainder; 0 for division by 0.
+pub(super) fn int_mod(l: &mut dyn Lanes, dtype: DType, a: Val, b: Val) -> Val {
+    let rem = int_rem(l, dtype, a, b);
+    let zero = l.int(dtype, 0);
+    let some = l.cmp(Cmp::Ne, rem, zero);
+    let signs = l.prim(Prim::Xor, &[rem, b]);
+    let differ = l.cmp(Cmp::Lt, signs, zero);
+    let add = l.prim(Prim::And, &[some, differ]);
+    let shifted = l.add(rem, b);
+    l.select(add, shifted, rem)
+}
+
+/// Floored float remainder: 0 has the sign of the divisor.
+pub(super) fn float_mod(l: &mut dyn Lanes, dtype: DType, a: Val, b: Val) -> Val {
+    let rem = math::rem(l, dtype, a, b);
+    let zero = l.float(dtype, 0.0);
+    let rem_negative = l.cmp(Cmp::Lt, rem, zero);
+    let divisor_negative = l.cmp(Cmp::Lt, b, zero);
+    let differ = l.prim(Prim::Xor, &[rem_negative, divisor_negative]);
+    let shifted = l.add(rem, b);
+    let moved = l.select(differ, shifted, rem);
+    let minus_zero = l.float(dtype, -0.0);
+    let signed_zero = l.select(divisor_negative, minus_zero, zero);
+    let none = l.cmp(Cmp::Eq, rem, zero);
+    l.select(none, signed_zero, moved)
+}
+
+/// `x as to`: float to integer saturates, NaN to 0.
+pub(super) fn cast(l: &mut dyn Lanes, from: DType, to: DType, x: Val) -> Val {
+    if from == to {
+        x
+    } else if to == DType::Bool {
+        let zero = number(l, from, 0);
+        l.cmp(Cmp::Ne, x, zero)
+    } else if from.is_float() && to.is_int() {
+        saturate(l, from, to, x)
+    } else {
+        l.prim(Prim::Convert(to), &[x])
+    }
+}
+
+/// Float to integer: the conversion sees only what is in range.
+fn saturate(l: &mut dyn Lanes, from: DType, to: DType, x: Val) -> Val {
+    let (least, greatest, beyond) = match to {
+        DType::I32 => (i64::from(i32::MIN), i64::from(i32::MAX), -f64::from(i32::MIN)),
+        _ => (i64::MIN, i64::MAX, -(i64::MIN as f64)),
+    };
+    // The least integer and the first one beyond the greatest are powers of two, and so are floats.
+    let (low, high) = (l.float(from, -beyond), l.float(from, beyond));
+    let above_low = l.cmp(Cmp::Ge, x, low);
+    let below_high = l.cmp(Cmp::Lt, x, high);
+    let in_range = l.prim(Prim::And, &[above_low, below_high]);
+    let zero = l.float(from, 0.0);
+    let tame = l.select(in_range, x, zero);
+    let converted = l.prim(Prim::Convert(to), &[tame]);
+    let (least, greatest) = (l.int(to, least), l.int(to, greatest));
+    let below = l.cmp(Cmp::Lt, x, low);
+    let above = l.cmp(Cmp::Ge, x, high);
+    let converted = l.select(below, least, converted);
+    l.select(above, greatest, converted)
+}
