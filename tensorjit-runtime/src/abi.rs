@@ -104,7 +104,7 @@ pub struct Symbol {
 pub struct Solve {
     /// Which symbol.
     pub symbol: u32,
-    /// Which parameter: an index into `inputs` followed by `outputs`.
+    /// Which parameter: an index into [`Function::params`].
     pub param: u32,
     /// Which axis of it.
     pub axis: u32,
@@ -140,6 +140,20 @@ pub enum Relation {
     Gt,
     /// `>=`
     Ge,
+}
+
+impl Relation {
+    /// As it is written.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Relation::Eq => "==",
+            Relation::Ne => "!=",
+            Relation::Lt => "<",
+            Relation::Le => "<=",
+            Relation::Gt => ">",
+            Relation::Ge => ">=",
+        }
+    }
 }
 
 /// What a parameter is for.
@@ -210,6 +224,26 @@ pub enum Level {
     Native,
 }
 
+impl Level {
+    /// The name that compilers use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Level::X86V2 => "x86-64-v2",
+            Level::X86V3 => "x86-64-v3",
+            Level::X86V4 => "x86-64-v4",
+            Level::Neon => "neon",
+            Level::Native => "native",
+        }
+    }
+}
+
+/// What one kernel of a function does.  All kernels of a function are inlined into one entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct KernelInfo {
+    /// What it computes, one line for people.
+    pub text: &'static str,
+}
+
 /// Everything that a call needs to know about a compiled function.
 #[derive(Clone, Copy, Debug)]
 pub struct Function {
@@ -229,4 +263,6 @@ pub struct Function {
     pub workspace: DimExpr,
     /// The code, highest level first.
     pub entries: &'static [LevelEntry],
+    /// The kernels in the order in which they run.
+    pub kernels: &'static [KernelInfo],
 }

@@ -1,2 +1,27 @@
-//! What a compiled tensor function needs at run time.
+//! What a compiled tensor function needs at run time: binding, checks, errors, workspace.
+//!
+//! The path of one call, in the order of the modules: the generated shell describes its arguments
+//! ([`Arg`] makes a [`arg::ArgView`]), [`call::call`] solves the dimension symbols and checks every axis,
+//! condition and index, reserves memory, and jumps into machine code.  Nothing native runs before all checks
+//! have passed, and nothing can fail afterwards, so that an error leaves every buffer as it was.
+
 pub mod abi;
+mod stack;
+mod dims;
+pub mod arg;
+mod strided;
+pub mod error;
+mod fault;
+mod bind;
+mod check;
+mod host;
+mod level;
+mod workspace;
+pub mod outputs;
+pub mod call;
+
+pub use arg::{Arg, ArgMut, Element};
+pub use error::{Error, ErrorKind, Result};
+pub use level::available;
+pub use ndarray;
+pub use workspace::{Workspace, release_workspaces};

@@ -4,8 +4,13 @@
 //! [`Builder`]; code generation walks them and decides nothing.
 
 mod builder;
+mod print;
+#[cfg(test)]
+pub(crate) mod tests;
+mod verify;
 
 pub use builder::Builder;
+pub use verify::verify;
 
 use tensorjit_runtime::abi::{DType, Level};
 
@@ -95,6 +100,13 @@ pub enum Inst {
         vector: Val,
         /// Which lane.
         lane: u32,
+    },
+    /// Whether any lane of a mask is set.
+    Any {
+        /// The result, a scalar `Bool`.
+        result: Val,
+        /// A vector of `Bool`.
+        mask: Val,
     },
     /// Loads consecutive elements from a scalar offset; lanes outside the mask are not read and are zero.
     Load {

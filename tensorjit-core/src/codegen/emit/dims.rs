@@ -1,0 +1,99 @@
+//! Dimension expressions in the entry of a function: where the buffers of the arena lie.
+
+use inkwell::IntPredicate;
+use inkwell::values::{BasicValueEnum, IntValue};
+
+use super::Emitter;
+use crate::codegen::bug;
+use crate::diag::Bug;
+use crate::dim::{Atom, Dim};
+use crate::loops::Place;
+
+impl<'ctx> Emitter<'ctx, '_> {
+    /// Computes all offsets in the arena.  The runtime has evaluated the same expressions with checks before
+    /// the call, so that nothing overflows and divisors are positive.
+    pub(super) fn arena_offsets(&mut self) -> Result<(), Bug> {
+        let kernel = self.kernel;
+        for buffer in &kernel.buffers {
+            if let Place::Arena(offset) = &buffer.place
+                && !self.offsets.contains_key(offset)
+            {
+                let value = self.dim(offset)?;
+                self.offsets.insert(offset, value);
+            }
+        }
+        Ok(())
+    }
+
+    fn dim(&self, dim: &Dim) -> Result<IntValue<'ctx>, Bug> {
+        let mut sum = self.context.i64_type().const_zero();
+        for (monomial, coefficient) in dim.terms() {
+            let coefficient = i64::try_from(*coefficient)
+                .map_err(|_| bug("a coefficient of an offset in the arena exceeds 64 bits"))?;
+            let mut product = self.index(coefficient);
+            for (atom, power) in &monomial.0 {
+                let factor = self.atom(atom)?;
+                for _ in 0..*power {
+                    product = self.builder.build_int_mul(product, factor, "")?;
+                }
+            }
+            sum = self.builder.build_int_add(sum, product, "")?;
+        }
+        Ok(sum)
+    }
+
+    fn atom(&self, atom: &Atom) -> Result<IntValue<'ctx>, Bug> {
+        let b = &self.builder;
+        match atom {
+            Atom::Sym(sym) => self.symbol(sym.0),
+            Atom::FloorDiv(x, y) => {
+                let (x, y) = (self.dim(x)?, self.dim(y)?);
+                Ok(b.build_int_sub(
+                    b.build_int_signed_div(x, y, "")?,
+                    self.remains(IntPredicate::SLT, x, y)?,
+                    "",
+                )?)
+            }
+            Atom::CeilDiv(x, y) => {
+                let (x, y) = (self.dim(x)?, self.dim(y)?);
+                Ok(b.build_int_add(
+                    b.build_int_signed_div(x, y, "")?,
+                    self.remains(IntPredicate::SGT, x, y)?,
+                    "",
+                )?)
+            }
+            Atom::Mod(x, y) => {
+                let (x, y) = (self.dim(x)?, self.dim(y)?);
+                let remainder = b.build_int_signed_rem(x, y, "")?;
+                let lifted = b.build_int_add(remainder, y, "")?;
+                let negative = b.build_int_compare(IntPredicate::SLT, remainder, self.index(0), "")?;
+                Ok(b.build_select(negative, lifted, remainder, "")?.into_int_value())
+            }
+            Atom::Min(x, y) => self.extremum(IntPredicate::SLT, x, y),
+            Atom::Max(x, y) => self.extremum(IntPredicate::SGT, x, y),
+        }
+    }
+
+    /// 1 where the truncated remainder of `x / y` is on the given side of zero, else 0.
+    fn remains(
+        &self,
+        side: IntPredicate,
+        x: IntValue<'ctx>,
+        y: IntValue<'ctx>,
+    ) -> Result<IntValue<'ctx>, Bug> {
+        let remainder = self.builder.build_int_signed_rem(x, y, "")?;
+        let holds = self.builder.build_int_compare(side, remainder, self.index(0), "")?;
+        Ok(self.builder.build_int_z_extend(holds, self.context.i64_type(), "")?)
+    }
+
+    fn extremum(&self, first_if: IntPredicate, x: &Dim, y: &Dim) -> Result<IntValue<'ctx>, Bug> {
+        let (x, y) = (self.dim(x)?, self.dim(y)?);
+        let first = self.builder.build_int_compare(first_if, x, y, "")?;
+        let value: BasicValueEnum = self.builder.build_select(first, x, y, "")?;
+        Ok(value.into_int_value())
+    }
+
+    fn index(&self, value: i64) -> IntValue<'ctx> {
+        self.context.i64_type().const_int(value as u64, true)
+    }
+}

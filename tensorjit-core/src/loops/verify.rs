@@ -1,0 +1,352 @@
+//! What a kernel must be before code is made of it: in SSA form, well typed, within its buffers.
+
+use tensorjit_runtime::abi::DType;
+
+use super::{Block, Buf, For, If, Inst, Kernel, Ty};
+use crate::diag::Bug;
+use crate::lanes::{Cmp, Prim, Val};
+
+/// Checks that every value is defined once and before its uses, in a scope that encloses them, that types and
+/// lanes agree, and that buffers exist and hold the type that is read or written.
+pub fn verify(kernel: &Kernel) -> Result<(), Bug> {
+    let mut verifier =
+        Verifier { kernel, states: vec![State::Undefined; kernel.types.len()], scope: Vec::new() };
+    verifier.block(&kernel.body)?;
+    ensure(kernel.body.yields.is_empty(), || "the body of a kernel yields values".into())
+}
+
+/// What is known of a value at the point that the verifier has reached.
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Undefined,
+    Visible { constant: bool },
+    OutOfScope,
+}
+
+struct Verifier<'k> {
+    kernel: &'k Kernel,
+    states: Vec<State>,
+    /// Values in the order of their definition; a block that ends takes its own off.
+    scope: Vec<Val>,
+}
+
+const BOOL: Ty = Ty { dtype: DType::Bool, lanes: 1 };
+const INDEX: Ty = Ty { dtype: DType::I64, lanes: 1 };
+
+impl Verifier<'_> {
+    fn block(&mut self, block: &Block) -> Result<(), Bug> {
+        block.insts.iter().try_for_each(|inst| self.inst(inst))
+    }
+
+    /// Checks a nested block that yields `types`, and ends the scope of what it defines.
+    fn nested(&mut self, block: &Block, defined: &[Val], types: &[Val]) -> Result<(), Bug> {
+        let outer = self.scope.len();
+        for val in defined {
+            self.define(*val, false)?;
+        }
+        self.block(block)?;
+        self.all_fit(&block.yields, types)?;
+        for val in self.scope.drain(outer..) {
+            self.states[val.0 as usize] = State::OutOfScope;
+        }
+        Ok(())
+    }
+
+    fn inst(&mut self, inst: &Inst) -> Result<(), Bug> {
+        match inst {
+            Inst::Float(result, _) => {
+                let ty = self.ty(*result)?;
+                ensure(ty.dtype.is_float() && ty.lanes == 1, || format!("{result} is no scalar float"))?;
+                self.define(*result, true)
+            }
+            Inst::Int(result, _) => {
+                let ty = self.ty(*result)?;
+                ensure(!ty.dtype.is_float() && ty.lanes == 1, || format!("{result} is no scalar integer"))?;
+                self.define(*result, true)
+            }
+            Inst::Symbol(result, _) => self.result(*result, INDEX),
+            Inst::Lanes(result) => {
+                let ty = self.ty(*result)?;
+                ensure(ty.dtype.is_int(), || format!("{result} numbers lanes but is no integer"))?;
+                self.define(*result, false)
+            }
+            Inst::Splat(result, scalar) => {
+                let ty = self.ty(*result)?;
+                self.has(*scalar, Ty { lanes: 1, ..ty })?;
+                self.define(*result, false)
+            }
+            Inst::Prim(result, prim, args) => {
+                self.prim(*result, *prim, args)?;
+                self.define(*result, false)
+            }
+            Inst::Half { result, vector, .. } => {
+                let ty = self.ty(*result)?;
+                self.has(*vector, Ty { lanes: ty.lanes * 2, ..ty })?;
+                self.define(*result, false)
+            }
+            Inst::Extract { result, vector, lane } => {
+                let ty = self.used(*vector)?;
+                ensure(*lane < ty.lanes, || format!("{vector} has no lane {lane}"))?;
+                self.result(*result, Ty { lanes: 1, ..ty })
+            }
+            Inst::Any { result, mask } => {
+                let ty = self.used(*mask)?;
+                ensure(ty.dtype == DType::Bool, || format!("{mask} is no mask"))?;
+                self.result(*result, BOOL)
+            }
+            Inst::Load { result, buf, offset, mask } => {
+                self.has(*offset, INDEX)?;
+                self.access(*result, *buf, *mask)?;
+                self.define(*result, false)
+            }
+            Inst::Gather { result, buf, offsets, mask } => {
+                let lanes = self.ty(*result)?.lanes;
+                self.has(*offsets, Ty { lanes, ..INDEX })?;
+                self.access(*result, *buf, *mask)?;
+                self.define(*result, false)
+            }
+            Inst::Store { buf, offset, value, mask } => {
+                self.has(*offset, INDEX)?;
+                self.used(*value)?;
+                self.access(*value, *buf, *mask)
+            }
+            Inst::For(body) => self.counted(body),
+            Inst::If(branch) => self.branch(branch),
+        }
+    }
+
+    fn counted(&mut self, body: &For) -> Result<(), Bug> {
+        let For { index, from, to, step, carried, initial, body, results } = body;
+        self.has(*from, INDEX)?;
+        self.has(*to, INDEX)?;
+        ensure(*step > 0, || format!("the loop over {index} has step {step}"))?;
+        ensure(self.ty(*index)? == INDEX, || format!("the loop variable {index} is no i64"))?;
+        self.all_fit(initial, carried)?;
+        let inner: Vec<Val> = std::iter::once(*index).chain(carried.iter().copied()).collect();
+        self.nested(body, &inner, carried)?;
+        ensure(results.len() == carried.len(), || format!("the loop over {index} loses carried values"))?;
+        for (result, carried) in results.iter().zip(carried) {
+            let ty = self.ty(*carried)?;
+            self.result(*result, ty)?;
+        }
+        Ok(())
+    }
+
+    fn branch(&mut self, branch: &If) -> Result<(), Bug> {
+        self.has(branch.condition, BOOL)?;
+        self.nested(&branch.then, &[], &branch.results)?;
+        self.nested(&branch.otherwise, &[], &branch.results)?;
+        branch.results.iter().try_for_each(|result| self.define(*result, false))
+    }
+
+    /// The elements that a load, gather or store moves are those of the buffer, its mask covers their lanes.
+    fn access(&self, value: Val, buf: Buf, mask: Option<Val>) -> Result<(), Bug> {
+        let ty = self.ty(value)?;
+        let buffer = self
+            .kernel
+            .buffers
+            .get(buf.0 as usize)
+            .ok_or_else(|| Bug::new("loops", format!("there is no buffer {buf}")))?;
+        ensure(buffer.dtype == ty.dtype, || format!("{value} is {ty}, the elements of {buf} are not"))?;
+        match mask {
+            Some(mask) => self.has(mask, Ty { dtype: DType::Bool, lanes: ty.lanes }),
+            None => Ok(()),
+        }
+    }
+
+    fn prim(&self, result: Val, prim: Prim, args: &[Val]) -> Result<(), Bug> {
+        let ty = self.ty(result)?;
+        let wrong = || format!("{result}: {ty} cannot be {prim:?} of {args:?}");
+        ensure(args.len() == arity(prim), wrong)?;
+        let source = self.used(args[args.len() - 1])?.dtype;
+        ensure(legal(prim, source, ty.dtype), wrong)?;
+        for (position, arg) in args.iter().enumerate() {
+            let dtype = if prim == Prim::Select && position == 0 { DType::Bool } else { source };
+            self.has(*arg, Ty { dtype, lanes: ty.lanes })?;
+        }
+        Ok(())
+    }
+
+    fn all_fit(&self, vals: &[Val], targets: &[Val]) -> Result<(), Bug> {
+        ensure(vals.len() == targets.len(), || format!("{} values for {}", vals.len(), targets.len()))?;
+        vals.iter().zip(targets).try_for_each(|(val, target)| self.has(*val, self.ty(*target)?))
+    }
+
+    /// A use of `val` as a `ty`; scalar constants fit any number of lanes.
+    fn has(&self, val: Val, ty: Ty) -> Result<(), Bug> {
+        let found = self.used(val)?;
+        let constant = self.states[val.0 as usize] == State::Visible { constant: true };
+        ensure(found == ty || (constant && found.dtype == ty.dtype), || {
+            format!("{val} is {found} where {ty} is needed")
+        })
+    }
+
+    fn used(&self, val: Val) -> Result<Ty, Bug> {
+        let ty = self.ty(val)?;
+        match self.states[val.0 as usize] {
+            State::Visible { .. } => Ok(ty),
+            State::Undefined => Err(Bug::new("loops", format!("{val} is used before its definition"))),
+            State::OutOfScope => Err(Bug::new("loops", format!("{val} is used outside its scope"))),
+        }
+    }
+
+    fn ty(&self, val: Val) -> Result<Ty, Bug> {
+        match self.kernel.types.get(val.0 as usize) {
+            Some(ty) if ty.lanes > 0 => Ok(*ty),
+            Some(_) => Err(Bug::new("loops", format!("{val} has no lanes"))),
+            None => Err(Bug::new("loops", format!("{val} has no type"))),
+        }
+    }
+
+    fn result(&mut self, val: Val, ty: Ty) -> Result<(), Bug> {
+        let found = self.ty(val)?;
+        ensure(found == ty, || format!("{val} is {found} where {ty} is made"))?;
+        self.define(val, false)
+    }
+
+    fn define(&mut self, val: Val, constant: bool) -> Result<(), Bug> {
+        self.ty(val)?;
+        let state = &mut self.states[val.0 as usize];
+        ensure(*state == State::Undefined, || format!("{val} is defined twice"))?;
+        *state = State::Visible { constant };
+        self.scope.push(val);
+        Ok(())
+    }
+}
+
+/// How many operands an operation has.
+fn arity(prim: Prim) -> usize {
+    match prim {
+        Prim::FNeg | Prim::FAbs | Prim::Sqrt | Prim::Floor | Prim::Ceil | Prim::Trunc | Prim::RoundEven => 1,
+        Prim::Bitcast(_) | Prim::Convert(_) => 1,
+        Prim::Fma | Prim::Select => 3,
+        _ => 2,
+    }
+}
+
+/// Whether operands of type `source`, the mask of a select aside, make a `result`.
+fn legal(prim: Prim, source: DType, result: DType) -> bool {
+    let same = source == result;
+    match prim {
+        Prim::Add | Prim::Sub | Prim::Mul => same && source != DType::Bool,
+        Prim::FDiv | Prim::Fma | Prim::FNeg | Prim::FAbs | Prim::Sqrt => same && source.is_float(),
+        Prim::Floor | Prim::Ceil | Prim::Trunc | Prim::RoundEven => same && source.is_float(),
+        Prim::Cmp(Cmp::Eq | Cmp::Ne) => result == DType::Bool,
+        Prim::Cmp(_) => result == DType::Bool && source != DType::Bool,
+        Prim::Select => same,
+        Prim::And | Prim::Or | Prim::Xor => same && !source.is_float(),
+        Prim::Shl | Prim::LShr | Prim::AShr | Prim::IDiv | Prim::IRem => same && source.is_int(),
+        Prim::Bitcast(to) => to == result && to.size() == source.size(),
+        Prim::Convert(to) => to == result,
+    }
+}
+
+fn ensure(holds: bool, message: impl FnOnce() -> String) -> Result<(), Bug> {
+    if holds { Ok(()) } else { Err(Bug::new("loops", message())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Sketch;
+    use super::*;
+
+    /// A legal kernel is accepted; each change to it makes one rule fail.
+    #[test]
+    fn every_rule_can_fail() {
+        let f32x4 = Ty { dtype: DType::F32, lanes: 4 };
+        let make = |change: &dyn Fn(&mut Kernel)| {
+            let mut k = Sketch::new();
+            let buf = k.arg(DType::F32, 0);
+            let zero = k.int(DType::I64, 0);
+            let one = k.float(DType::F32, 1.0);
+            let n = k.symbol(0);
+            let mask = k.ty(DType::Bool, 4);
+            let truth = k.truth();
+            k.push(Inst::Splat(mask, truth));
+            let x = k.load(buf, zero, 4, Some(mask));
+            let sum = k.prim(Prim::Add, &[x, one], f32x4);
+            let (index, carried, total) = (k.ty(DType::I64, 1), k.ty(DType::F32, 4), k.ty(DType::F32, 4));
+            let next = k.ty(DType::F32, 4);
+            let body =
+                Block { insts: vec![Inst::Prim(next, Prim::Mul, vec![carried, sum])], yields: vec![next] };
+            k.push(Inst::For(Box::new(For {
+                index,
+                from: zero,
+                to: n,
+                step: 1,
+                carried: vec![carried],
+                initial: vec![sum],
+                body,
+                results: vec![total],
+            })));
+            k.store(buf, zero, total, None);
+            let mut kernel = k.finish();
+            change(&mut kernel);
+            verify(&kernel).map_err(|bug| bug.message)
+        };
+        fn last(kernel: &mut Kernel, at: usize) -> &mut Inst {
+            let length = kernel.body.insts.len();
+            &mut kernel.body.insts[length - 1 - at]
+        }
+        fn the_loop(kernel: &mut Kernel) -> &mut For {
+            match last(kernel, 1) {
+                Inst::For(body) => body,
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(make(&|_| ()), Ok(()));
+        type Change = fn(&mut Kernel);
+        let cases: [(Change, &str); 10] = [
+            (|k| k.body.insts.swap(0, 5), "before its definition"),
+            (|k| the_loop(k).step = 0, "has step 0"),
+            (|k| k.buffers[0].dtype = DType::I32, "the elements of b0 are not"),
+            (|k| the_loop(k).results.clear(), "loses carried values"),
+            (|k| the_loop(k).body.yields.clear(), "0 values for 1"),
+            (
+                |k| {
+                    let inner = the_loop(k).carried[0];
+                    if let Inst::Store { value, .. } = last(k, 0) {
+                        *value = inner;
+                    }
+                },
+                "outside its scope",
+            ),
+            (
+                |k| {
+                    if let Inst::Prim(_, prim, _) = last(k, 2) {
+                        *prim = Prim::Shl;
+                    }
+                },
+                "cannot be Shl",
+            ),
+            (
+                |k| {
+                    let copy = last(k, 2).clone();
+                    k.body.insts.push(copy);
+                },
+                "defined twice",
+            ),
+            (
+                |k| {
+                    if let Inst::Store { buf, .. } = last(k, 0) {
+                        *buf = Buf(7);
+                    }
+                },
+                "there is no buffer b7",
+            ),
+            (
+                |k| {
+                    let vector = the_loop(k).results[0];
+                    if let Inst::Store { offset, .. } = last(k, 0) {
+                        *offset = vector;
+                    }
+                },
+                "where i64 is needed",
+            ),
+        ];
+        for (number, (change, expected)) in cases.into_iter().enumerate() {
+            let message = make(&change).expect_err(expected);
+            assert!(message.contains(expected), "case {number}: {message}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Evaluation of dimension programs: checked `i64`, no panic whatever the program.
+
+use crate::abi::{DimExpr, DimOp};
+use crate::stack::Stack;
+
+/// Marks a symbol whose value is not known; no symbol can have it, as bounds start at zero.
+pub(crate) const UNKNOWN: i64 = i64::MIN;
+
+/// Why an expression has no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoValue {
+    /// A symbol in it is not known.
+    Unknown,
+    /// A result leaves the range of `i64`, or a divisor is not positive.
+    Overflow,
+}
+
+/// The value of `expr` where symbol `i` is `symbols[i]`.
+#[inline]
+pub(crate) fn eval(expr: &DimExpr, symbols: &[i64]) -> Result<i64, NoValue> {
+    match expr.program {
+        [DimOp::Const(value)] => Ok(*value),
+        [DimOp::Symbol(symbol)] => read(symbols, *symbol),
+        program => run(program, symbols),
+    }
+}
+
+fn read(symbols: &[i64], symbol: u32) -> Result<i64, NoValue> {
+    match symbols.get(symbol as usize) {
+        Some(&UNKNOWN) | None => Err(NoValue::Unknown),
+        Some(&value) => Ok(value),
+    }
+}
+
+fn run(program: &[DimOp], symbols: &[i64]) -> Result<i64, NoValue> {
+    // A program is never deeper than it is long.
+    let mut stack: Stack<i64, 16> = Stack::filled(0, program.len());
+    let mut depth = 0;
+    for op in program {
+        let value = match op {
+            DimOp::Const(value) => *value,
+            DimOp::Symbol(symbol) => read(symbols, *symbol)?,
+            binary => {
+                // An operator without operands cannot come from the compiler; it has no value either.
+                depth = usize::checked_sub(depth, 2).ok_or(NoValue::Overflow)?;
+                apply(*binary, stack[depth], stack[depth + 1]).ok_or(NoValue::Overflow)?
+            }
+        };
+        stack[depth] = value;
+        depth += 1;
+    }
+    if depth == 1 { Ok(stack[0]) } else { Err(NoValue::Overflow) }
+}
+
+fn apply(op: DimOp, a: i64, b: i64) -> Option<i64> {
+    match op {
+        DimOp::Add => a.checked_add(b),
+        DimOp::Sub => a.checked_sub(b),
+        DimOp::Mul => a.checked_mul(b),
+        DimOp::Min => Some(a.min(b)),
+        DimOp::Max => Some(a.max(b)),
+        DimOp::FloorDiv if b > 0 => Some(a.div_euclid(b)),
+        DimOp::CeilDiv if b > 0 => Some(a.div_euclid(b) + i64::from(a.rem_euclid(b) != 0)),
+        DimOp::Mod if b > 0 => Some(a.rem_euclid(b)),
+        DimOp::FloorDiv | DimOp::CeilDiv | DimOp::Mod | DimOp::Const(_) | DimOp::Symbol(_) => None,
+    }
+}
+
+/// Visits every symbol that the program reads, in order, repeated ones once.
+pub(crate) fn symbols_of(expr: &DimExpr) -> Vec<u32> {
+    let mut found = Vec::new();
+    for op in expr.program {
+        if let DimOp::Symbol(symbol) = op
+            && !found.contains(symbol)
+        {
+            found.push(*symbol);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use DimOp::*;
+
+    #[test]
+    fn programs_have_their_values() {
+        let symbols = [7, 3, UNKNOWN];
+        let cases: &[(&'static [DimOp], Result<i64, NoValue>)] = &[
+            (&[Const(5)], Ok(5)),
+            (&[Symbol(0)], Ok(7)),
+            (&[Symbol(2)], Err(NoValue::Unknown)),
+            (&[Symbol(9)], Err(NoValue::Unknown)),
+            (&[Symbol(2), Const(1), Add], Err(NoValue::Unknown)),
+            (&[Symbol(0), Symbol(1), Add], Ok(10)),
+            (&[Symbol(0), Symbol(1), Sub], Ok(4)),
+            (&[Symbol(0), Symbol(1), Mul, Const(1), Sub], Ok(20)),
+            (&[Symbol(0), Symbol(1), FloorDiv], Ok(2)),
+            (&[Symbol(0), Symbol(1), CeilDiv], Ok(3)),
+            (&[Symbol(0), Symbol(1), Mod], Ok(1)),
+            (&[Const(-7), Const(2), FloorDiv], Ok(-4)),
+            (&[Const(-7), Const(2), CeilDiv], Ok(-3)),
+            (&[Const(-7), Const(2), Mod], Ok(1)),
+            (&[Symbol(0), Symbol(1), Min], Ok(3)),
+            (&[Symbol(0), Symbol(1), Max], Ok(7)),
+            (&[Const(i64::MAX), Const(1), Add], Err(NoValue::Overflow)),
+            (&[Const(i64::MIN), Const(1), Sub], Err(NoValue::Overflow)),
+            (&[Const(i64::MAX), Const(2), Mul], Err(NoValue::Overflow)),
+            (&[Const(i64::MAX), Const(1), CeilDiv], Ok(i64::MAX)),
+            (&[Const(1), Const(0), FloorDiv], Err(NoValue::Overflow)),
+            (&[Const(1), Const(-1), CeilDiv], Err(NoValue::Overflow)),
+            (&[Const(1), Const(0), Mod], Err(NoValue::Overflow)),
+            (&[], Err(NoValue::Overflow)),
+            (&[Add], Err(NoValue::Overflow)),
+            (&[Const(1), Const(2)], Err(NoValue::Overflow)),
+        ];
+        for (program, expected) in cases {
+            assert_eq!(eval(&DimExpr { program, text: "" }, &symbols), *expected, "{program:?}");
+        }
+    }
+
+    #[test]
+    fn long_programs_run_on_the_heap() {
+        let mut program = vec![Symbol(0); 40];
+        program.extend([Add; 39]);
+        let expr = DimExpr { program: program.leak(), text: "" };
+        assert_eq!(eval(&expr, &[7]), Ok(280));
+        assert_eq!(symbols_of(&expr), [0]);
+    }
+}

@@ -1,0 +1,140 @@
+//! Memory for one call, reused by later ones.
+
+use std::alloc::{Layout, alloc, dealloc};
+use std::cell::RefCell;
+use std::ptr::NonNull;
+
+/// Alignment of every workspace: a cache line, and the widest vector.
+pub(crate) const ALIGN: usize = 64;
+
+/// Sizes are rounded up to whole pages, so that sizes that differ little share a buffer.
+const GRAIN: usize = 4096;
+
+/// A dangling address with the promised alignment.
+const NOTHING: NonNull<u8> = NonNull::<Aligned>::dangling().cast();
+
+#[repr(align(64))]
+struct Aligned;
+
+/// Memory that the `into_with` form of a function uses for intermediate values.
+///
+/// It grows to the largest size that was asked of it and stays there.
+///
+/// ```
+/// let mut workspace = tensorjit_runtime::Workspace::new();
+/// assert_eq!(workspace.capacity(), 0);
+/// ```
+#[derive(Debug)]
+pub struct Workspace {
+    memory: NonNull<u8>,
+    capacity: usize,
+}
+
+// SAFETY: it owns its memory, like a vector of bytes, and hands out addresses only through `&mut`.
+unsafe impl Send for Workspace {}
+// SAFETY: a shared reference reads nothing but the capacity.
+unsafe impl Sync for Workspace {}
+
+impl Workspace {
+    /// An empty one; it allocates nothing.
+    pub const fn new() -> Workspace {
+        Workspace { memory: NOTHING, capacity: 0 }
+    }
+
+    /// Bytes that it holds.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Makes room for `bytes` and returns their address, aligned to 64; `None` where memory is short.
+    pub(crate) fn reserve(&mut self, bytes: usize) -> Option<*mut u8> {
+        if bytes > self.capacity {
+            let rounded = bytes.checked_next_multiple_of(GRAIN)?;
+            let layout = Layout::from_size_align(rounded, ALIGN).ok()?;
+            self.free();
+            // SAFETY: the size is not zero, as it is above the capacity.
+            self.memory = NonNull::new(unsafe { alloc(layout) })?;
+            self.capacity = rounded;
+        }
+        Some(self.memory.as_ptr())
+    }
+
+    fn free(&mut self) {
+        let capacity = std::mem::take(&mut self.capacity);
+        let memory = std::mem::replace(&mut self.memory, NOTHING);
+        if capacity > 0
+            && let Ok(layout) = Layout::from_size_align(capacity, ALIGN)
+        {
+            // SAFETY: it was allocated with this layout, and nothing refers to it any more.
+            unsafe { dealloc(memory.as_ptr(), layout) };
+        }
+    }
+}
+
+impl Default for Workspace {
+    fn default() -> Workspace {
+        Workspace::new()
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        self.free();
+    }
+}
+
+thread_local! {
+    /// Workspaces that no call uses.  A stack, because a thread that waits for others may start another call.
+    static IDLE: RefCell<Vec<Workspace>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Runs `body` with a workspace of this thread.
+pub(crate) fn with_idle<R>(body: impl FnOnce(&mut Workspace) -> R) -> R {
+    // Where the thread is ending its stack may be gone; then the call has a workspace of its own.
+    let idle = IDLE.try_with(|stack| stack.borrow_mut().pop());
+    let mut workspace = idle.ok().flatten().unwrap_or_default();
+    let result = body(&mut workspace);
+    let _ = IDLE.try_with(|stack| stack.borrow_mut().push(workspace));
+    result
+}
+
+/// Frees the workspaces that this thread keeps for later calls.
+pub fn release_workspaces() {
+    let _ = IDLE.try_with(|stack| stack.take());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_grows_and_stays() {
+        let mut workspace = Workspace::new();
+        assert_eq!(workspace.reserve(0).map(|p| p as usize % ALIGN), Some(0));
+        assert_eq!(workspace.capacity(), 0);
+        let first = workspace.reserve(100).unwrap();
+        assert_eq!((first as usize % ALIGN, workspace.capacity()), (0, GRAIN));
+        // SAFETY: the reserved bytes may be written.
+        unsafe { first.write_bytes(7, GRAIN) };
+        assert_eq!(workspace.reserve(GRAIN), Some(first), "nothing is allocated again");
+        workspace.reserve(GRAIN + 1).unwrap();
+        assert_eq!(workspace.capacity(), 2 * GRAIN);
+        assert_eq!(workspace.reserve(isize::MAX as usize), None);
+        assert_eq!(workspace.reserve(usize::MAX), None);
+        assert!(workspace.reserve(10).is_some(), "usable after a failure");
+    }
+
+    #[test]
+    fn nested_calls_have_their_own() {
+        release_workspaces();
+        let (outer, inner) = with_idle(|a| {
+            let outer = a.reserve(10).unwrap();
+            (outer, with_idle(|b| b.reserve(10).unwrap()))
+        });
+        assert_ne!(outer, inner);
+        // The stack returns the one that was pushed last.
+        assert_eq!(with_idle(|a| a.reserve(10)), Some(outer));
+        release_workspaces();
+        assert_eq!(with_idle(|a| a.capacity()), 0);
+    }
+}
