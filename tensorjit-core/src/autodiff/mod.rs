@@ -1,1 +1,26 @@
-//! Derivatives: linearisation forward, transposition backward, on the graph.
+//! Derivatives: replaces every [`Derivative`](crate::graph::ops::derivative::Derivative) node by what computes it.
+//!
+//! One scheme gives all of them.  [`linearize`] walks from the variables to the result and builds, beside the
+//! graph, the linear map from tangents to the result's tangent; every operator has one rule for it.  A forward
+//! derivative applies that map to a vector.  A reverse derivative transposes it, walking back over its
+//! nodes ([`transpose`]); every linear operator has one rule for that.  Results are ordinary nodes, so that
+//! derivatives nest to any order.
+//!
+//! No tangent means zero, and no zero is ever computed with.  Sums of cotangents follow the order of the forward
+//! code.  Where a tangent has passed a mask, products with it are strong ([`flow`]).
+
+mod elementwise;
+mod expand;
+mod flow;
+mod linearize;
+mod region;
+mod rules;
+mod transpose;
+
+use crate::diag::Failure;
+use crate::graph::Graph;
+
+/// Replaces all derivatives of the graph, those within sub-graphs too, and drops what no output needs.
+pub fn run(graph: Graph) -> Result<Graph, Failure> {
+    expand::expand(&graph)
+}

@@ -48,8 +48,8 @@ impl ArgReduce {
         };
         // Another element may win in a kernel where the two differ by no more than their errors.
         let unsure = elements.iter().enumerate().any(|(position, element)| {
-            let error = element.error + winner.error;
-            position != best && error > 0.0 && !((element.float() - winner.float()).abs() > error)
+            let (error, distance) = (element.error + winner.error, (element.float() - winner.float()).abs());
+            position != best && error > 0.0 && (distance <= error || distance.is_nan())
         });
         let error = if unsure { f64::INFINITY } else { 0.0 };
         Ok(Element { scalar: Scalar::Int(best as i64), error })
