@@ -1,5 +1,390 @@
 //! Makes kernels: interns pure instructions and places each in the outermost loop where its operands exist.
+//!
+//! Placement makes hoisting and common subexpressions a property of construction, so that LLVM has no loop
+//! invariants to look for.
 
-/// The builder.
+use std::collections::BTreeMap;
+
+use tensorjit_runtime::abi::DType;
+
+use super::{Block, Buf, Buffer, For, If, Inst, Kernel, Target, Ty};
+use crate::lanes::{Lanes, Prim, Val};
+
+/// What a pure instruction computes; equal keys in one scope are one value.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Float(DType, u64),
+    Int(DType, i64),
+    Symbol(u32),
+    Lanes(Ty),
+    Splat(Val, u32),
+    Prim(Prim, Vec<Val>),
+    Half(Val, bool),
+    Extract(Val, u32),
+    Any(Val),
+    /// Loads are pure until the next store to the buffer, which the last number counts.
+    Load(Ty, Buf, Val, Option<Val>, u32),
+    Gather(Ty, Buf, Val, Option<Val>, u32),
+}
+
+/// An open block.
+#[derive(Debug, Default)]
+struct Scope {
+    block: Block,
+    interned: BTreeMap<Key, Val>,
+    /// A branch keeps what is built in it; a loop lets invariants out.
+    branch: bool,
+    frame: Frame,
+}
+
+/// What an open block belongs to.
+#[derive(Debug, Default)]
+enum Frame {
+    #[default]
+    Kernel,
+    Loop(For),
+    Then(Val),
+    Otherwise(Val, Block),
+}
+
+/// The builder; it has at least one open scope, the body of the kernel.
 #[derive(Debug)]
-pub struct Builder {}
+pub struct Builder {
+    target: Target,
+    buffers: Vec<Buffer>,
+    /// For each buffer: how often it was stored to, and the outermost scope to which its loads may go.
+    memory: Vec<(u32, usize)>,
+    types: Vec<Ty>,
+    /// The scope that defines each value.
+    homes: Vec<usize>,
+    /// Lanes that the state of a branch or loop made by an elementwise function has.
+    width: u32,
+    /// The values of integer constants.
+    ints: BTreeMap<Val, i64>,
+    scopes: Vec<Scope>,
+}
+
+impl Builder {
+    /// A kernel without instructions.
+    pub fn new(target: Target) -> Builder {
+        Builder {
+            target,
+            buffers: Vec::new(),
+            memory: Vec::new(),
+            types: Vec::new(),
+            homes: Vec::new(),
+            width: 1,
+            ints: BTreeMap::new(),
+            scopes: vec![Scope::default()],
+        }
+    }
+
+    /// The finished kernel.
+    pub fn finish(mut self) -> Kernel {
+        let body = self.scopes.swap_remove(0).block;
+        Kernel { target: self.target, buffers: self.buffers, types: self.types, body }
+    }
+
+    /// Says how many lanes the operands of the elementwise function have that is lowered next.
+    pub fn set_width(&mut self, lanes: u32) {
+        self.width = lanes;
+    }
+
+    /// What the kernel is for.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Declares memory.
+    pub fn buffer(&mut self, buffer: Buffer) -> Buf {
+        self.buffers.push(buffer);
+        self.memory.push((0, 0));
+        Buf(self.buffers.len() as u32 - 1)
+    }
+
+    /// The element type of a buffer.
+    pub fn buffer_dtype(&self, buf: Buf) -> DType {
+        self.buffers[buf.0 as usize].dtype
+    }
+
+    /// The type of a value.
+    pub fn ty(&self, value: Val) -> Ty {
+        self.types[value.0 as usize]
+    }
+
+    /// Number of lanes of a value; 1 for a scalar.
+    pub fn lanes(&self, value: Val) -> u32 {
+        self.ty(value).lanes
+    }
+
+    fn define(&mut self, ty: Ty, home: usize) -> Val {
+        self.types.push(ty);
+        self.homes.push(home);
+        Val(self.types.len() as u32 - 1)
+    }
+
+    /// The outermost scope for something made of `operands`.
+    fn home(&self, operands: &[Val]) -> usize {
+        let defined = operands.iter().map(|v| self.homes[v.0 as usize]).max().unwrap_or(0);
+        let branch = self.scopes.iter().rposition(|scope| scope.branch).unwrap_or(0);
+        defined.max(branch)
+    }
+
+    fn intern(&mut self, key: Key, home: usize, ty: Ty, inst: impl FnOnce(Val) -> Inst) -> Val {
+        if let Some(value) = self.find(&key, home) {
+            return value;
+        }
+        let value = self.define(ty, home);
+        self.scopes[home].block.insts.push(inst(value));
+        self.scopes[home].interned.insert(key, value);
+        value
+    }
+
+    /// An equal value in the scope or in one around it.
+    fn find(&self, key: &Key, home: usize) -> Option<Val> {
+        self.scopes[..=home].iter().rev().find_map(|scope| scope.interned.get(key).copied())
+    }
+
+    /// The value of symbol `index` of the function.
+    pub fn symbol(&mut self, index: u32) -> Val {
+        let ty = Ty { dtype: DType::I64, lanes: 1 };
+        self.intern(Key::Symbol(index), 0, ty, |v| Inst::Symbol(v, index))
+    }
+
+    /// `0, 1, 2, ..` in an integer vector.
+    pub fn lane_numbers(&mut self, dtype: DType, lanes: u32) -> Val {
+        let ty = Ty { dtype, lanes };
+        self.intern(Key::Lanes(ty), 0, ty, Inst::Lanes)
+    }
+
+    /// A scalar in every lane; a value that has these lanes already is itself.
+    pub fn splat(&mut self, value: Val, lanes: u32) -> Val {
+        if self.lanes(value) == lanes {
+            return value;
+        }
+        let ty = Ty { dtype: self.ty(value).dtype, lanes };
+        let home = self.home(&[value]);
+        self.intern(Key::Splat(value, lanes), home, ty, |v| Inst::Splat(v, value))
+    }
+
+    /// Half of a vector.
+    pub fn half(&mut self, vector: Val, high: bool) -> Val {
+        let Ty { dtype, lanes } = self.ty(vector);
+        let home = self.home(&[vector]);
+        let ty = Ty { dtype, lanes: lanes / 2 };
+        self.intern(Key::Half(vector, high), home, ty, |result| Inst::Half { result, vector, high })
+    }
+
+    /// One lane of a vector; a scalar is its own only lane.
+    pub fn extract(&mut self, vector: Val, lane: u32) -> Val {
+        if self.lanes(vector) == 1 {
+            return vector;
+        }
+        let ty = Ty { dtype: self.ty(vector).dtype, lanes: 1 };
+        let home = self.home(&[vector]);
+        self.intern(Key::Extract(vector, lane), home, ty, |result| Inst::Extract { result, vector, lane })
+    }
+
+    /// Whether any lane of a mask is set.
+    pub fn any(&mut self, mask: Val) -> Val {
+        if self.lanes(mask) == 1 {
+            return mask;
+        }
+        let home = self.home(&[mask]);
+        let ty = Ty { dtype: DType::Bool, lanes: 1 };
+        self.intern(Key::Any(mask), home, ty, |result| Inst::Any { result, mask })
+    }
+
+    /// Consecutive elements, or one where `lanes` is 1.
+    pub fn load(&mut self, buf: Buf, offset: Val, lanes: u32, mask: Option<Val>) -> Val {
+        let ty = Ty { dtype: self.buffer_dtype(buf), lanes };
+        let (version, floor) = self.memory[buf.0 as usize];
+        let home = self.home(&[&[offset][..], mask.as_slice()].concat()).max(floor);
+        let key = Key::Load(ty, buf, offset, mask, version);
+        self.intern(key, home, ty, |result| Inst::Load { result, buf, offset, mask })
+    }
+
+    /// One element for each lane.
+    pub fn gather(&mut self, buf: Buf, offsets: Val, mask: Option<Val>) -> Val {
+        let ty = Ty { dtype: self.buffer_dtype(buf), lanes: self.lanes(offsets) };
+        let (version, floor) = self.memory[buf.0 as usize];
+        let home = self.home(&[&[offsets][..], mask.as_slice()].concat()).max(floor);
+        let key = Key::Gather(ty, buf, offsets, mask, version);
+        self.intern(key, home, ty, |result| Inst::Gather { result, buf, offsets, mask })
+    }
+
+    /// Stores consecutive elements in the current scope.
+    pub fn store(&mut self, buf: Buf, offset: Val, value: Val, mask: Option<Val>) {
+        self.memory[buf.0 as usize].0 += 1;
+        self.current().block.insts.push(Inst::Store { buf, offset, value, mask });
+    }
+
+    /// From here on no load of the buffer leaves the current scope: it is being written.
+    pub fn pin(&mut self, buf: Buf) {
+        let here = self.scopes.len() - 1;
+        let state = &mut self.memory[buf.0 as usize];
+        *state = (state.0 + 1, here);
+    }
+
+    fn depth(&self) -> usize {
+        self.scopes.len() - 1
+    }
+
+    fn current(&mut self) -> &mut Scope {
+        let here = self.scopes.len() - 1;
+        &mut self.scopes[here]
+    }
+
+    /// Opens `for index in (from..to).step_by(step)`; gives the index and the carried values as the body sees
+    /// them.  [`Builder::close_loop`] ends it.
+    pub fn open_loop(&mut self, (from, to, step): (Val, Val, i64), initial: &[Val]) -> (Val, Vec<Val>) {
+        let inside = self.scopes.len();
+        let index = self.define(Ty { dtype: DType::I64, lanes: 1 }, inside);
+        let carried: Vec<Val> =
+            initial.iter().map(|v| self.define(self.types[v.0 as usize], inside)).collect();
+        let frame = Frame::Loop(For {
+            index,
+            from,
+            to,
+            step,
+            carried: carried.clone(),
+            initial: initial.to_vec(),
+            body: Block::default(),
+            results: Vec::new(),
+        });
+        self.scopes.push(Scope { frame, ..Scope::default() });
+        (index, carried)
+    }
+
+    /// Ends the innermost loop with the next carried values; gives the last ones.
+    pub fn close_loop(&mut self, yields: Vec<Val>) -> Vec<Val> {
+        let (block, frame) = self.close(yields);
+        let Frame::Loop(mut inst) = frame else { unreachable!("loops and branches close in order") };
+        inst.body = block;
+        inst.results = self.results(&inst.body.yields);
+        let results = inst.results.clone();
+        self.current().block.insts.push(Inst::For(Box::new(inst)));
+        results
+    }
+
+    /// Opens a branch on a scalar; [`Builder::otherwise`] goes to its other side.
+    pub fn open_branch(&mut self, condition: Val) {
+        self.scopes.push(Scope { branch: true, frame: Frame::Then(condition), ..Scope::default() });
+    }
+
+    /// Ends the first side of a branch with its values and opens the other.
+    pub fn otherwise(&mut self, yields: Vec<Val>) {
+        let (block, frame) = self.close(yields);
+        let Frame::Then(condition) = frame else { unreachable!("loops and branches close in order") };
+        self.scopes.push(Scope { branch: true, frame: Frame::Otherwise(condition, block), ..Scope::default() });
+    }
+
+    /// Ends a branch; gives the values of the side taken.
+    pub fn close_branch(&mut self, yields: Vec<Val>) -> Vec<Val> {
+        let (otherwise, frame) = self.close(yields);
+        let Frame::Otherwise(condition, then) = frame else {
+            unreachable!("loops and branches close in order")
+        };
+        let results = self.results(&then.yields);
+        let inst = If { condition, then, otherwise, results: results.clone() };
+        self.current().block.insts.push(Inst::If(Box::new(inst)));
+        results
+    }
+
+    fn results(&mut self, yields: &[Val]) -> Vec<Val> {
+        let home = self.scopes.len() - 1;
+        yields.iter().map(|v| self.define(self.types[v.0 as usize], home)).collect()
+    }
+
+    fn close(&mut self, yields: Vec<Val>) -> (Block, Frame) {
+        let here = self.scopes.len() - 1;
+        // Loads pinned to the closed scope may from now on go to the one around it.
+        for (_, floor) in &mut self.memory {
+            *floor = (*floor).min(here - 1);
+        }
+        let Scope { mut block, frame, .. } = self.scopes.swap_remove(here);
+        block.yields = yields;
+        (block, frame)
+    }
+
+    /// An operation whose operands may mix scalars and vectors: scalars are splat.
+    fn lanewise(&mut self, prim: Prim, args: &[Val]) -> Val {
+        let lanes = args.iter().map(|v| self.lanes(*v)).max().unwrap_or(1);
+        let args: Vec<Val> = args.iter().map(|v| self.splat(*v, lanes)).collect();
+        let first = self.ty(args[0]).dtype;
+        let dtype = match prim {
+            Prim::Cmp(_) => DType::Bool,
+            Prim::Bitcast(to) | Prim::Convert(to) if to == first => return args[0],
+            Prim::Bitcast(to) | Prim::Convert(to) => to,
+            Prim::Select => self.ty(args[1]).dtype,
+            _ => first,
+        };
+        let home = self.home(&args);
+        self.intern(Key::Prim(prim, args.clone()), home, Ty { dtype, lanes }, |v| Inst::Prim(v, prim, args))
+    }
+
+    /// The value of an integer constant.
+    pub fn as_int(&self, value: Val) -> Option<i64> {
+        self.ints.get(&value).copied()
+    }
+}
+
+impl Lanes for Builder {
+    fn float(&mut self, dtype: DType, value: f64) -> Val {
+        let value = if dtype == DType::F32 { f64::from(value as f32) } else { value };
+        let ty = Ty { dtype, lanes: 1 };
+        self.intern(Key::Float(dtype, value.to_bits()), 0, ty, |v| Inst::Float(v, value))
+    }
+
+    fn int(&mut self, dtype: DType, value: i64) -> Val {
+        let value = match dtype {
+            DType::I32 => i64::from(value as i32),
+            DType::Bool => value & 1,
+            _ => value,
+        };
+        let constant = self.intern(Key::Int(dtype, value), 0, Ty { dtype, lanes: 1 }, |v| Inst::Int(v, value));
+        self.ints.insert(constant, value);
+        constant
+    }
+
+    fn prim(&mut self, prim: Prim, args: &[Val]) -> Val {
+        self.lanewise(prim, args)
+    }
+
+    fn dtype(&self, value: Val) -> DType {
+        self.ty(value).dtype
+    }
+
+    fn has_fma(&self) -> bool {
+        self.target.fma
+    }
+
+    fn if_any(
+        &mut self,
+        mask: Val,
+        otherwise: &[Val],
+        then: &mut dyn FnMut(&mut dyn Lanes) -> Vec<Val>,
+    ) -> Vec<Val> {
+        let width = self.width;
+        let condition = self.any(mask);
+        let otherwise: Vec<Val> = otherwise.iter().map(|v| self.splat(*v, width)).collect();
+        self.open_branch(condition);
+        let values: Vec<Val> = then(self).into_iter().map(|v| self.splat(v, width)).collect();
+        self.otherwise(values);
+        self.close_branch(otherwise)
+    }
+
+    fn repeat(
+        &mut self,
+        count: u32,
+        state: &[Val],
+        body: &mut dyn FnMut(&mut dyn Lanes, &[Val]) -> Vec<Val>,
+    ) -> Vec<Val> {
+        let width = self.width;
+        let state: Vec<Val> = state.iter().map(|v| self.splat(*v, width)).collect();
+        let bounds = (self.int(DType::I64, 0), self.int(DType::I64, count.into()), 1);
+        let (_, carried) = self.open_loop(bounds, &state);
+        let next = body(self, &carried).into_iter().map(|v| self.splat(v, width)).collect();
+        self.close_loop(next)
+    }
+}

@@ -1,1 +1,50 @@
 //! From the graph to loops: what is fused, what stands in memory, how loops are tiled and vectorised.
+//!
+//! [`roots`] says which nodes are computed by loops, [`fuse`] which of them share loops, [`memory`] where values
+//! stand; these three know nothing of the machine.  [`emit`] makes the loops for a target.
+
+mod reads;
+mod roots;
+mod fuse;
+mod memory;
+mod emit;
+
+use crate::diag::Bug;
+use crate::dim::Dim;
+use crate::graph::Graph;
+use crate::loops::{Kernel, Target};
+
+/// The loops of a function, before they are made for a target.
+#[derive(Debug)]
+pub struct Schedule<'a> {
+    graph: &'a Graph,
+    results: usize,
+    roots: Vec<roots::Root>,
+    groups: Vec<fuse::Group>,
+    memory: memory::Memory,
+}
+
+/// Plans a graph whose last outputs are the final values of the state inputs `states`, in order.
+pub fn schedule<'a>(graph: &'a Graph, states: &[u32]) -> Result<Schedule<'a>, Bug> {
+    let roots = roots::find(graph)?;
+    let groups = fuse::fuse(&graph.facts, &roots);
+    let memory = memory::place(graph, &roots, &groups, states);
+    Ok(Schedule { graph, results: graph.outputs.len() - states.len(), roots, groups, memory })
+}
+
+impl Schedule<'_> {
+    /// Bytes of workspace.
+    pub fn workspace(&self) -> &Dim {
+        &self.memory.bytes
+    }
+
+    /// The number of loop nests that the function runs.
+    pub fn kernels(&self) -> usize {
+        self.groups.len() + self.memory.copies.len()
+    }
+
+    /// The loops for a target.
+    pub fn emit(&self, target: &Target) -> Result<Kernel, Bug> {
+        emit::emit(self.graph, &self.roots, &self.groups, &self.memory, self.results, target)
+    }
+}

@@ -1,0 +1,305 @@
+//! Folds: the order of every sum is stated here and in `docs/numerics.md`, and nowhere else.
+//!
+//! A folded axis is cut into blocks of [`BLOCK`] steps, which are folded one by one, and the blocks are folded in
+//! turn.  Where the last axis of the operand is folded, a step there is a vector whose lanes are folded
+//! separately; at the end the upper half of the lanes is folded into the lower half until one is left.
+
+use super::Emit;
+use super::lanes::Turn;
+use crate::diag::Bug;
+use crate::dim::Dim;
+use crate::graph::ops::reduce::ReduceKind;
+use crate::graph::table::Ew;
+use crate::graph::{NodeId, Op};
+use crate::lanes::{Cmp, Lanes, Prim, Val};
+use crate::schedule::roots::{self, Kind};
+use tensorjit_runtime::abi::DType;
+
+/// Steps of a block.
+const BLOCK: i64 = 256;
+
+/// What a root folds with.
+#[derive(Clone, Copy, Debug)]
+enum Fold {
+    Reduce(ReduceKind, DType),
+    /// The accumulators are the extreme value, NaN winning, and its index.
+    Arg { least: bool, dtype: DType },
+    /// Sum of products.
+    Dot(DType),
+}
+
+impl Fold {
+    /// The number of its accumulators.
+    fn width(self) -> usize {
+        if matches!(self, Fold::Arg { .. }) { 2 } else { 1 }
+    }
+}
+
+impl Emit<'_> {
+    fn fold_of(&self, root: usize) -> Option<Fold> {
+        let node = self.graph.node(self.roots[root].node);
+        let dtype = |id: NodeId| self.graph.ty(id).dtype;
+        match &node.op {
+            Op::Reduce(op) => Some(Fold::Reduce(op.kind, node.ty.dtype)),
+            Op::ArgReduce(op) => Some(Fold::Arg { least: op.least, dtype: dtype(node.inputs[0]) }),
+            Op::Contract(_) => Some(Fold::Dot(node.ty.dtype)),
+            _ => None,
+        }
+    }
+
+    /// Computes the roots of a stage over folded axes: maps at every element, folds as a whole.
+    ///
+    /// `at` are the variables of the parallel axes of the folds.  Lanes are dealt out along the last folded
+    /// axis where `by_lanes`, otherwise each lane folds by itself.
+    pub(super) fn fold_stage(&mut self, stage: &[usize], at: &[Dim], by_lanes: bool) -> Result<(), Bug> {
+        let (mut axes, mut bytes) = (Vec::new(), 4);
+        for root in stage.iter().map(|i| &self.roots[*i]).filter(|root| root.kind != Kind::Map) {
+            (axes, bytes) = (root.folded.clone(), root.lane_bytes);
+        }
+        let lanes = match (by_lanes, axes.last()) {
+            (true, Some(extent)) => self.fold_lanes(extent, bytes),
+            _ => self.lanes,
+        };
+        let mut initial = Vec::new();
+        for fold in stage.iter().filter_map(|root| self.fold_of(*root)) {
+            for value in self.identity(fold) {
+                initial.push(self.b.splat(value, lanes));
+            }
+        }
+        let folded = self.fold_axes(stage, at, &axes, lanes, by_lanes, &initial)?;
+        let mut folded = folded.into_iter();
+        for root in stage {
+            let Some(fold) = self.fold_of(*root) else { continue };
+            let accumulators: Vec<Val> = folded.by_ref().take(fold.width()).collect();
+            let result = if by_lanes { self.fold_halves(fold, accumulators)? } else { accumulators };
+            let value = result[result.len() - 1];
+            self.finish(*root, at, value)?;
+        }
+        Ok(())
+    }
+
+    /// Two registers of lanes; fewer where the axis is a shorter constant, which changes no bit.
+    fn fold_lanes(&self, extent: &Dim, bytes: usize) -> u32 {
+        let lanes = self.vector_lanes(bytes);
+        match extent.as_const() {
+            Some(extent) if extent < i64::from(lanes) => (extent.max(1) as u32).next_power_of_two(),
+            _ => lanes,
+        }
+    }
+
+    /// Folds the axes from the outermost in, starting from `initial`.
+    fn fold_axes(
+        &mut self,
+        stage: &[usize],
+        at: &[Dim],
+        axes: &[Dim],
+        lanes: u32,
+        by_lanes: bool,
+        initial: &[Val],
+    ) -> Result<Vec<Val>, Bug> {
+        let (axis, inner) = match axes {
+            [] => return self.fold_step(stage, at, initial),
+            [axis, inner @ ..] => (axis, inner),
+        };
+        if inner.is_empty() && by_lanes {
+            return self.fold_lane_axis(stage, at, axis, lanes, initial);
+        }
+        let identities = initial.to_vec();
+        self.blocks(stage, axis, 1, initial, &mut |emit, range, part| {
+            emit.range_loop((range.0, range.1, 1), part, &mut |emit, sym, carried| {
+                let at = [at, &[Dim::sym(sym)]].concat();
+                if inner.is_empty() {
+                    return emit.fold_step(stage, &at, carried);
+                }
+                let one = emit.fold_axes(stage, &at, inner, lanes, by_lanes, &identities)?;
+                emit.combine_all(stage, carried, &one)
+            })
+        })
+    }
+
+    fn fold_lane_axis(
+        &mut self,
+        stage: &[usize],
+        at: &[Dim],
+        axis: &Dim,
+        lanes: u32,
+        initial: &[Val],
+    ) -> Result<Vec<Val>, Bug> {
+        let step = i64::from(lanes);
+        let main = &axis.floor_div(&Dim::constant(step)) * &Dim::constant(step);
+        let turn: Turn<'_, '_> = &mut |emit, sym, carried| {
+            emit.fold_step(stage, &[at, &[Dim::sym(sym)]].concat(), carried)
+        };
+        let total = self.blocks(stage, &main, step, initial, &mut |emit, (from, to), part| {
+            let (index, inside) = emit.b.open_loop((from, to, step), part);
+            let next = emit.vector_turn(index, lanes, None, &inside, turn)?;
+            Ok(emit.b.close_loop(next))
+        })?;
+        if *axis == main {
+            return Ok(total);
+        }
+        // The tail is a part of its own, so that the order does not depend on where the blocks end.
+        let tail = self.tail_vector(axis, &main, lanes, initial, turn)?;
+        self.combine_all(stage, &total, &tail)
+    }
+
+    /// Folds `0..extent` block by block; `part` folds a range from the identity.
+    fn blocks(
+        &mut self,
+        stage: &[usize],
+        extent: &Dim,
+        step: i64,
+        initial: &[Val],
+        part: &mut dyn FnMut(&mut Self, (Val, Val), &[Val]) -> Result<Vec<Val>, Bug>,
+    ) -> Result<Vec<Val>, Bug> {
+        let (zero, end) = (self.int(0), self.scalar_index(extent)?);
+        let block = BLOCK * step;
+        if extent.as_const().is_some_and(|extent| extent <= block) {
+            return if extent.is(0) { Ok(initial.to_vec()) } else { part(self, (zero, end), initial) };
+        }
+        let (from, total) = self.b.open_loop((zero, end, block), initial);
+        let memo = std::mem::take(&mut self.memo);
+        let size = self.int(block);
+        let to = self.b.prim(Prim::Add, &[from, size]);
+        let last = self.b.prim(Prim::Cmp(Cmp::Lt), &[end, to]);
+        let to = self.b.prim(Prim::Select, &[last, end, to]);
+        let one = part(self, (from, to), initial)?;
+        let next = self.combine_all(stage, &total, &one)?;
+        self.memo = memo;
+        Ok(self.b.close_loop(next))
+    }
+
+    /// Computes the maps of the stage at one element and folds it into the accumulators.
+    fn fold_step(&mut self, stage: &[usize], at: &[Dim], carried: &[Val]) -> Result<Vec<Val>, Bug> {
+        let mut carried = carried.iter().copied();
+        let mut next = Vec::new();
+        for root in stage {
+            let Some(fold) = self.fold_of(*root) else {
+                self.compute(*root, at)?;
+                continue;
+            };
+            let accumulators: Vec<Val> = carried.by_ref().take(fold.width()).collect();
+            let folded = self.fold_element(*root, fold, at, &accumulators)?;
+            for (new, old) in folded.into_iter().zip(accumulators) {
+                let new = self.b.splat(new, self.b.lanes(old));
+                next.push(match self.tail {
+                    Some(tail) if self.b.lanes(old) == self.b.lanes(tail) => {
+                        self.b.prim(Prim::Select, &[tail, new, old])
+                    }
+                    _ => new,
+                });
+            }
+        }
+        Ok(next)
+    }
+
+    fn fold_element(
+        &mut self,
+        root: usize,
+        fold: Fold,
+        at: &[Dim],
+        accumulators: &[Val],
+    ) -> Result<Vec<Val>, Bug> {
+        let elements = roots::elements(self.graph, self.roots[root].node, at);
+        let mut values = Vec::new();
+        for (node, at) in &elements {
+            values.push(self.value(*node, at)?);
+        }
+        match fold {
+            Fold::Dot(dtype) if dtype.is_float() => {
+                Ok(vec![self.b.prim(Prim::Fma, &[values[0], values[1], accumulators[0]])])
+            }
+            Fold::Dot(_) => {
+                let product = self.b.prim(Prim::Mul, &values);
+                Ok(vec![self.b.prim(Prim::Add, &[accumulators[0], product])])
+            }
+            Fold::Arg { .. } => {
+                let index = self.lane_index(&at[at.len() - 1])?;
+                self.combine(fold, accumulators, &[values[0], index])
+            }
+            Fold::Reduce(..) => self.combine(fold, accumulators, &values),
+        }
+    }
+
+    fn combine_all(&mut self, stage: &[usize], a: &[Val], b: &[Val]) -> Result<Vec<Val>, Bug> {
+        let mut combined = Vec::new();
+        for fold in stage.iter().filter_map(|root| self.fold_of(*root)).collect::<Vec<_>>() {
+            let from = combined.len();
+            let to = from + fold.width();
+            combined.extend(self.combine(fold, &a[from..to], &b[from..to])?);
+        }
+        Ok(combined)
+    }
+
+    /// Folds two accumulators, the elements of `a` coming first.
+    fn combine(&mut self, fold: Fold, a: &[Val], b: &[Val]) -> Result<Vec<Val>, Bug> {
+        let function = match fold {
+            Fold::Dot(_) | Fold::Reduce(ReduceKind::Sum, _) => Ew::Add,
+            Fold::Reduce(ReduceKind::Prod, _) => Ew::Mul,
+            Fold::Reduce(ReduceKind::Max, _) => Ew::Maximum,
+            Fold::Reduce(ReduceKind::Min, _) => Ew::Minimum,
+            Fold::Reduce(ReduceKind::Any, _) => Ew::Or,
+            Fold::Reduce(ReduceKind::All, _) => Ew::And,
+            Fold::Arg { least, dtype } => return self.combine_arg(least, dtype, a, b),
+        };
+        Ok(vec![self.apply(function, &[a[0], b[0]])?])
+    }
+
+    /// The extreme of two candidates; of equals, and of two NaN, the one with the lower index.
+    fn combine_arg(&mut self, least: bool, dtype: DType, a: &[Val], b: &[Val]) -> Result<Vec<Val>, Bug> {
+        let better = if least { Cmp::Lt } else { Cmp::Gt };
+        let earlier = self.b.prim(Prim::Cmp(Cmp::Lt), &[b[1], a[1]]);
+        let wins = self.b.prim(Prim::Cmp(better), &[b[0], a[0]]);
+        let equal = self.b.prim(Prim::Cmp(Cmp::Eq), &[b[0], a[0]]);
+        let tie = self.b.prim(Prim::And, &[equal, earlier]);
+        let mut takes = self.b.prim(Prim::Or, &[wins, tie]);
+        if dtype.is_float() {
+            let a_nan = self.b.prim(Prim::Cmp(Cmp::Ne), &[a[0], a[0]]);
+            let b_nan = self.b.prim(Prim::Cmp(Cmp::Ne), &[b[0], b[0]]);
+            let first_nan = self.b.prim(Prim::Select, &[a_nan, earlier, b_nan]);
+            takes = self.b.prim(Prim::Select, &[b_nan, first_nan, takes]);
+        }
+        Ok(vec![
+            self.b.prim(Prim::Select, &[takes, b[0], a[0]]),
+            self.b.prim(Prim::Select, &[takes, b[1], a[1]]),
+        ])
+    }
+
+    /// The value of no elements.
+    fn identity(&mut self, fold: Fold) -> Vec<Val> {
+        let number = |emit: &mut Self, dtype: DType, float: f64, int: i64| {
+            if dtype.is_float() { emit.b.float(dtype, float) } else { emit.b.int(dtype, int) }
+        };
+        let (Fold::Reduce(_, dtype) | Fold::Dot(dtype) | Fold::Arg { dtype, .. }) = fold;
+        let (least_int, greatest_int) = match dtype {
+            DType::I32 => (i32::MIN.into(), i32::MAX.into()),
+            _ => (i64::MIN, i64::MAX),
+        };
+        match fold {
+            Fold::Reduce(ReduceKind::Sum, dtype) | Fold::Dot(dtype) => vec![number(self, dtype, 0.0, 0)],
+            Fold::Reduce(ReduceKind::Prod, dtype) => vec![number(self, dtype, 1.0, 1)],
+            Fold::Reduce(ReduceKind::Max, dtype) => {
+                vec![number(self, dtype, f64::NEG_INFINITY, least_int)]
+            }
+            Fold::Reduce(ReduceKind::Min, dtype) => {
+                vec![number(self, dtype, f64::INFINITY, greatest_int)]
+            }
+            Fold::Reduce(ReduceKind::Any, _) => vec![self.b.int(DType::Bool, 0)],
+            Fold::Reduce(ReduceKind::All, _) => vec![self.b.int(DType::Bool, 1)],
+            Fold::Arg { least, dtype } => {
+                let worst = if least { (f64::INFINITY, greatest_int) } else { (f64::NEG_INFINITY, least_int) };
+                vec![number(self, dtype, worst.0, worst.1), self.b.int(DType::I64, i64::MAX)]
+            }
+        }
+    }
+
+    /// Folds the lanes: the upper half into the lower half until one is left.
+    fn fold_halves(&mut self, fold: Fold, mut accumulators: Vec<Val>) -> Result<Vec<Val>, Bug> {
+        while self.b.lanes(accumulators[0]) > 1 {
+            let low: Vec<Val> = accumulators.iter().map(|v| self.b.half(*v, false)).collect();
+            let high: Vec<Val> = accumulators.iter().map(|v| self.b.half(*v, true)).collect();
+            accumulators = self.combine(fold, &low, &high)?;
+        }
+        Ok(accumulators)
+    }
+}

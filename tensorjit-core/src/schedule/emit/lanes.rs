@@ -1,0 +1,141 @@
+//! Loops: over scalars, and over vectors with a masked tail.
+
+use std::mem;
+
+use tensorjit_runtime::abi::DType;
+
+use super::{Emit, Var};
+use crate::diag::Bug;
+use crate::dim::{Dim, Sym};
+use crate::lanes::{Cmp, Lanes, Prim, Val};
+
+/// What a loop does each turn: from the loop variable and the carried values to the next ones.
+pub(super) type Turn<'f, 'a> = &'f mut dyn FnMut(&mut Emit<'a>, Sym, &[Val]) -> Result<Vec<Val>, Bug>;
+
+impl<'a> Emit<'a> {
+    /// Lanes of a vector of two registers: enough for two independent chains of operations.
+    pub(super) fn vector_lanes(&self, bytes: usize) -> u32 {
+        2 * self.register_lanes(bytes)
+    }
+
+    /// Lanes of one register.
+    pub(super) fn register_lanes(&self, bytes: usize) -> u32 {
+        self.b.target().vector_bits / 8 / bytes as u32
+    }
+
+    /// A loop over scalars from 0 to `extent`; a single turn needs none.
+    pub(super) fn scalar_loop(
+        &mut self,
+        extent: &Dim,
+        carried: &[Val],
+        body: Turn<'_, 'a>,
+    ) -> Result<Vec<Val>, Bug> {
+        if extent.is(1) {
+            let zero = self.int(0);
+            let sym = self.fresh(Var::Scalar(zero));
+            return body(self, sym, carried);
+        }
+        let (from, to) = (self.int(0), self.scalar_index(extent)?);
+        self.range_loop((from, to, 1), carried, body)
+    }
+
+    /// A loop over scalars in a range.
+    pub(super) fn range_loop(
+        &mut self,
+        range: (Val, Val, i64),
+        carried: &[Val],
+        body: Turn<'_, 'a>,
+    ) -> Result<Vec<Val>, Bug> {
+        let (index, inside) = self.b.open_loop(range, carried);
+        let sym = self.fresh(Var::Scalar(index));
+        let memo = mem::take(&mut self.memo);
+        let next = body(self, sym, &inside)?;
+        self.memo = memo;
+        Ok(self.b.close_loop(next))
+    }
+
+    /// A loop over vectors of `lanes` elements of an axis, then the rest of the axis under a mask.
+    pub(super) fn lane_loop(
+        &mut self,
+        extent: &Dim,
+        lanes: u32,
+        carried: &[Val],
+        body: Turn<'_, 'a>,
+    ) -> Result<Vec<Val>, Bug> {
+        let step = i64::from(lanes);
+        let main = &extent.floor_div(&Dim::constant(step)) * &Dim::constant(step);
+        let carried = self.full_vectors(&main, lanes, carried, body)?;
+        self.tail_vector(extent, &main, lanes, &carried, body)
+    }
+
+    /// The part of the loop in which all lanes exist, from 0 to `main`.
+    pub(super) fn full_vectors(
+        &mut self,
+        main: &Dim,
+        lanes: u32,
+        carried: &[Val],
+        body: Turn<'_, 'a>,
+    ) -> Result<Vec<Val>, Bug> {
+        if main.is(0) {
+            return Ok(carried.to_vec());
+        }
+        let (from, to) = (self.int(0), self.scalar_index(main)?);
+        if main.is(i64::from(lanes)) {
+            return self.vector_turn(from, lanes, None, carried, body);
+        }
+        let (index, inside) = self.b.open_loop((from, to, i64::from(lanes)), carried);
+        let next = self.vector_turn(index, lanes, None, &inside, body)?;
+        Ok(self.b.close_loop(next))
+    }
+
+    /// The rest of the loop, where there is one.
+    pub(super) fn tail_vector(
+        &mut self,
+        extent: &Dim,
+        main: &Dim,
+        lanes: u32,
+        carried: &[Val],
+        body: Turn<'_, 'a>,
+    ) -> Result<Vec<Val>, Bug> {
+        if extent == main {
+            return Ok(carried.to_vec());
+        }
+        let (base, end) = (self.scalar_index(main)?, self.scalar_index(extent)?);
+        let left = self.b.prim(Prim::Sub, &[end, base]);
+        if extent.as_const().is_some() {
+            let mask = self.mask_below(left, lanes);
+            return self.vector_turn(base, lanes, Some(mask), carried, body);
+        }
+        let condition = self.b.prim(Prim::Cmp(Cmp::Lt), &[base, end]);
+        self.b.open_branch(condition);
+        let mask = self.mask_below(left, lanes);
+        let next = self.vector_turn(base, lanes, Some(mask), carried, body)?;
+        self.b.otherwise(next);
+        Ok(self.b.close_branch(carried.to_vec()))
+    }
+
+    /// The mask of the lanes below a count.
+    pub(super) fn mask_below(&mut self, count: Val, lanes: u32) -> Val {
+        let count = self.b.prim(Prim::Convert(DType::I32), &[count]);
+        let numbers = self.b.lane_numbers(DType::I32, lanes);
+        self.b.prim(Prim::Cmp(Cmp::Lt), &[numbers, count])
+    }
+
+    /// One turn with a lane variable.
+    pub(super) fn vector_turn(
+        &mut self,
+        base: Val,
+        lanes: u32,
+        tail: Option<Val>,
+        carried: &[Val],
+        body: Turn<'_, 'a>,
+    ) -> Result<Vec<Val>, Bug> {
+        let sym = self.fresh(if lanes == 1 { Var::Scalar(base) } else { Var::Lane(base) });
+        let memo = mem::take(&mut self.memo);
+        let outer = (mem::replace(&mut self.lanes, lanes), mem::replace(&mut self.tail, tail));
+        let next = body(self, sym, carried)?;
+        (self.lanes, self.tail) = outer;
+        self.memo = memo;
+        Ok(next)
+    }
+}

@@ -1,0 +1,213 @@
+//! From groups to loops: each kind of group has its file; what an element is worth is [`value`]'s.
+
+mod fold;
+mod index;
+mod lanes;
+mod product;
+mod rows;
+mod scatter;
+mod value;
+
+use std::collections::BTreeMap;
+
+use tensorjit_runtime::abi::DType;
+
+use super::fuse::Group;
+use super::memory::Memory;
+use super::roots::{Kind, Root};
+use crate::diag::Bug;
+use crate::dim::{Dim, Sym};
+use crate::graph::{Graph, NodeId};
+use crate::lanes::{Lanes, Val};
+use crate::loops::{Buf, Buffer, Builder, Kernel, Place, Target};
+
+/// What a loop variable is in the machine.
+#[derive(Clone, Copy, Debug)]
+enum Var {
+    /// The same in all lanes.
+    Scalar(Val),
+    /// The value in lane 0; it rises by one from lane to lane.
+    Lane(Val),
+    /// A vector.
+    Vector(Val),
+}
+
+/// Memory that holds a node: row-major, without the leading axes that are one row at a time.
+#[derive(Clone, Debug)]
+struct Stored {
+    buf: Buf,
+    /// The number of leading axes that its memory lacks.
+    skip: usize,
+}
+
+/// The state of emission.
+struct Emit<'a> {
+    graph: &'a Graph,
+    roots: &'a [Root],
+    groups: &'a [Group],
+    memory: &'a Memory,
+    b: Builder,
+    /// Inputs and results in the order of the call.
+    arguments: Vec<Buf>,
+    /// Memory of the roots that have any.
+    stored: BTreeMap<NodeId, Stored>,
+    vars: BTreeMap<Sym, Var>,
+    next: u32,
+    /// Lanes of the vectors being made; 1 outside of vector loops.
+    lanes: u32,
+    /// Lanes that exist, in the tail of a vector loop.
+    tail: Option<Val>,
+    /// Lanes, or the scalar, in which a guarded source applies.
+    guard: Option<Val>,
+    /// Values in registers, with the index at which they hold.
+    bound: BTreeMap<NodeId, (Vec<Dim>, Val)>,
+    /// What has been evaluated in the current scope.
+    memo: BTreeMap<(NodeId, Vec<Dim>), Val>,
+    /// The root being computed, which is not read from memory.
+    computing: Option<NodeId>,
+}
+
+/// Makes the kernel of all groups, in order, and the copies after them.
+pub(super) fn emit(
+    graph: &Graph,
+    roots: &[Root],
+    groups: &[Group],
+    memory: &Memory,
+    results: usize,
+    target: &Target,
+) -> Result<Kernel, Bug> {
+    let mut emit = Emit {
+        graph,
+        roots,
+        groups,
+        memory,
+        b: Builder::new(target.clone()),
+        arguments: Vec::new(),
+        stored: BTreeMap::new(),
+        vars: BTreeMap::new(),
+        next: 1 << 25,
+        lanes: 1,
+        tail: None,
+        guard: None,
+        bound: BTreeMap::new(),
+        memo: BTreeMap::new(),
+        computing: None,
+    };
+    emit.declare(results);
+    for group in groups {
+        emit.bound.clear();
+        emit.memo.clear();
+        for root in group.roots() {
+            if let Some(stored) = emit.stored.get(&roots[root].node) {
+                emit.b.pin(stored.buf);
+            }
+            for argument in &memory.homes[root].arguments {
+                emit.b.pin(emit.arguments[*argument as usize]);
+            }
+        }
+        match group.kind {
+            Kind::Product => emit.product(group)?,
+            Kind::Scatter => emit.scatter(group)?,
+            Kind::Map | Kind::Fold | Kind::Dot => emit.rows(group)?,
+        }
+    }
+    emit.copies()?;
+    Ok(emit.b.finish())
+}
+
+impl Emit<'_> {
+    fn declare(&mut self, results: usize) {
+        let inputs = self.graph.inputs.iter().map(|input| input.ty.dtype);
+        let outputs = self.graph.outputs[..results].iter().map(|id| self.graph.ty(*id).dtype);
+        for (i, dtype) in inputs.chain(outputs).enumerate() {
+            let buf = self.b.buffer(Buffer { dtype, place: Place::Arg(i as u32) });
+            self.arguments.push(buf);
+        }
+        for (root, home) in self.roots.iter().zip(&self.memory.homes) {
+            let stored = match (home.arguments.first(), &home.arena) {
+                (_, Some(slot)) => {
+                    let dtype = self.graph.ty(root.node).dtype;
+                    let buf = self.b.buffer(Buffer { dtype, place: Place::Arena(slot.offset.clone()) });
+                    let rows = if slot.row { self.rows_of(root.node) } else { 0 };
+                    Stored { buf, skip: rows }
+                }
+                (Some(argument), None) => Stored { buf: self.arguments[*argument as usize], skip: 0 },
+                (None, None) => continue,
+            };
+            self.stored.insert(root.node, stored);
+        }
+    }
+
+    /// A new loop variable.
+    fn fresh(&mut self, var: Var) -> Sym {
+        let sym = Sym(self.next);
+        self.next += 1;
+        self.vars.insert(sym, var);
+        sym
+    }
+
+    fn int(&mut self, value: i64) -> Val {
+        self.b.int(DType::I64, value)
+    }
+
+    /// Stores an element, or a vector of elements along the last axis, of a root to all its homes.
+    fn store(&mut self, root: usize, at: &[Dim], value: Val) -> Result<(), Bug> {
+        let node = self.roots[root].node;
+        let shape = &self.graph.ty(node).shape;
+        let mut homes: Vec<Stored> = self.memory.homes[root]
+            .arguments
+            .iter()
+            .map(|argument| Stored { buf: self.arguments[*argument as usize], skip: 0 })
+            .collect();
+        if self.memory.homes[root].arena.is_some() {
+            homes.extend(self.stored.get(&node).cloned());
+        }
+        for Stored { buf, skip } in homes {
+            let offset = super::reads::flat(&shape[skip..], &at[skip..]);
+            self.store_at(buf, &offset, value)?;
+        }
+        Ok(())
+    }
+
+    /// Copies whole leaves to arguments, saving first what is overwritten.
+    fn copies(&mut self) -> Result<(), Bug> {
+        let copies = self.memory.copies.clone();
+        let mut sources = Vec::new();
+        for copy in &copies {
+            let ty = self.graph.ty(copy.from);
+            let count = super::reads::volume(&ty.shape);
+            let from = match (&self.graph.node(copy.from).op, self.stored.get(&copy.from)) {
+                (crate::graph::Op::Input(input), _) => self.arguments[*input as usize],
+                (_, Some(stored)) => stored.buf,
+                _ => return Err(Bug::new("schedule", format!("{:?} is copied but stands nowhere", copy.from))),
+            };
+            let source = match &copy.through {
+                Some(offset) => {
+                    let place = Place::Arena(offset.clone());
+                    let saved = self.b.buffer(Buffer { dtype: ty.dtype, place });
+                    self.copy(from, saved, &count)?;
+                    saved
+                }
+                None => from,
+            };
+            sources.push((source, count));
+        }
+        for (copy, (source, count)) in copies.iter().zip(sources) {
+            self.copy(source, self.arguments[copy.to as usize], &count)?;
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, from: Buf, to: Buf, count: &Dim) -> Result<(), Bug> {
+        self.b.pin(from);
+        self.b.pin(to);
+        let lanes = self.vector_lanes(self.b.buffer_dtype(from).size().max(4));
+        self.lane_loop(count, lanes, &[], &mut |emit, sym, _| {
+            let offset = Dim::sym(sym);
+            let value = emit.load_at(from, &offset)?;
+            emit.store_at(to, &offset, value)?;
+            Ok(Vec::new())
+        })?;
+        Ok(())
+    }
+}

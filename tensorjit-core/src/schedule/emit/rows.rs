@@ -1,0 +1,157 @@
+//! Loops over rows, and the stages of a row.
+
+use super::Emit;
+use crate::diag::Bug;
+use crate::dim::{Dim, Sym};
+use crate::graph::NodeId;
+use crate::schedule::fuse::Group;
+use crate::schedule::reads::{self, At};
+use crate::schedule::roots::{Kind, Root, variable};
+
+impl<'a> Emit<'a> {
+    /// The leading axes of a root that its group shares, where its memory holds one row.
+    pub(super) fn rows_of(&self, node: NodeId) -> usize {
+        self.groups
+            .iter()
+            .find(|group| group.roots().any(|root| self.roots[root].node == node))
+            .map_or(0, |group| group.rows)
+    }
+
+    /// A group of loops over rows.
+    pub(super) fn rows(&mut self, group: &Group) -> Result<(), Bug> {
+        let first = &self.roots[group.stages[0][0]];
+        let extents = first.parallel[..group.rows].to_vec();
+        let extents = self.collapse(group, extents);
+        // Where nothing is left inside a row, the last axis of the rows is the one for vectors.
+        let inner = group.roots().any(|root| {
+            let root = &self.roots[root];
+            root.parallel.len() > group.rows || root.by_lanes
+        });
+        self.row_loops(group, &extents, inner, &mut Vec::new())
+    }
+
+    fn row_loops(
+        &mut self,
+        group: &Group,
+        extents: &[Dim],
+        inner: bool,
+        at: &mut Vec<Dim>,
+    ) -> Result<(), Bug> {
+        match extents {
+            [] => self.stages(group, at),
+            [extent] if !inner => {
+                let lanes = self.map_lanes(group.roots(), extent);
+                self.lane_loop(extent, lanes, &[], &mut |emit, sym, _| {
+                    at.push(Dim::sym(sym));
+                    emit.stages(group, at)?;
+                    at.pop();
+                    Ok(Vec::new())
+                })?;
+                Ok(())
+            }
+            [extent, rest @ ..] => {
+                self.scalar_loop(extent, &[], &mut |emit, sym, _| {
+                    at.push(Dim::sym(sym));
+                    emit.row_loops(group, rest, inner, at)?;
+                    at.pop();
+                    Ok(Vec::new())
+                })?;
+                Ok(())
+            }
+        }
+    }
+
+    /// Lanes of a loop without folds along the lanes.
+    fn map_lanes(&self, roots: impl Iterator<Item = usize>, extent: &Dim) -> u32 {
+        let bytes = roots.map(|root| self.roots[root].lane_bytes).max().unwrap_or(4);
+        let lanes = self.vector_lanes(bytes);
+        match extent.as_const() {
+            Some(extent) if extent < i64::from(lanes) => (extent.max(1) as u32).next_power_of_two(),
+            _ => lanes,
+        }
+    }
+
+    fn stages(&mut self, group: &Group, at: &[Dim]) -> Result<(), Bug> {
+        for stage in &group.stages {
+            for root in stage {
+                if let Some(stored) = self.stored.get(&self.roots[*root].node) {
+                    self.b.pin(stored.buf);
+                }
+            }
+            self.memo.clear();
+            self.stage(group, stage, at)?;
+        }
+        Ok(())
+    }
+
+    fn stage(&mut self, group: &Group, stage: &[usize], at: &[Dim]) -> Result<(), Bug> {
+        let folds = stage.iter().map(|root| &self.roots[*root]).find(|root| root.kind != Kind::Map);
+        let frame: &Root = folds.unwrap_or(&self.roots[stage[0]]);
+        let (parallel, by_lanes) = (frame.parallel[group.rows..].to_vec(), frame.by_lanes);
+        let folded = !frame.folded.is_empty();
+        self.inner_loops(stage, &parallel, folded, by_lanes, &mut at.to_vec())
+    }
+
+    /// The parallel axes inside a row; the last is for vectors unless a fold takes the lanes.
+    fn inner_loops(
+        &mut self,
+        stage: &[usize],
+        extents: &[Dim],
+        folded: bool,
+        by_lanes: bool,
+        at: &mut Vec<Dim>,
+    ) -> Result<(), Bug> {
+        let turn = |emit: &mut Self, at: &mut Vec<Dim>, sym: Sym, rest: &[Dim]| {
+            at.push(Dim::sym(sym));
+            emit.inner_loops(stage, rest, folded, by_lanes, at)?;
+            at.pop();
+            Ok(Vec::new())
+        };
+        match extents {
+            [] if folded => self.fold_stage(stage, at, by_lanes),
+            [] => stage.iter().try_for_each(|root| self.compute(*root, at)),
+            [extent] if !by_lanes && self.lanes == 1 => {
+                let lanes = self.map_lanes(stage.iter().copied(), extent);
+                self.lane_loop(extent, lanes, &[], &mut |emit, sym, _| turn(emit, at, sym, &[]))?;
+                Ok(())
+            }
+            [extent, rest @ ..] => {
+                self.scalar_loop(extent, &[], &mut |emit, sym, _| turn(emit, at, sym, rest))?;
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes one loop of two where no access can tell: an outer variable stays 0, the inner one runs over both.
+    fn collapse(&mut self, group: &Group, mut extents: Vec<Dim>) -> Vec<Dim> {
+        for axis in (0..extents.len().saturating_sub(1)).rev() {
+            let (outer, inner) = (variable(axis), variable(axis + 1));
+            let joint = group.roots().all(|root| {
+                let root = &self.roots[root];
+                let at: Vec<Dim> = (0..root.parallel.len()).map(variable).collect();
+                let own = At::Axes(at);
+                root.reads.iter().map(|(leaf, at)| (*leaf, at)).chain([(root.node, &own)]).all(|(leaf, at)| {
+                    self.is_joint(leaf, at, &outer, &inner, &root.parallel[axis + 1])
+                })
+            });
+            if joint {
+                extents[axis + 1] = &extents[axis] * &extents[axis + 1];
+                extents[axis] = Dim::constant(1);
+            }
+        }
+        extents
+    }
+
+    fn is_joint(&self, leaf: NodeId, at: &At, outer: &Dim, inner: &Dim, extent: &Dim) -> bool {
+        let offset = match at {
+            At::Axes(index) => reads::flat(&self.graph.ty(leaf).shape, index),
+            At::Flat(offset) => offset.clone(),
+            At::Data => return false,
+        };
+        let scale = |variable: &Dim| offset.linear_in(variable.as_sym()?).map(|(scale, _)| scale);
+        match (scale(outer), scale(inner)) {
+            (Some(outer), Some(inner)) => outer == &inner * extent,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Which roots share loops.
+//!
+//! A group of loops runs over rows: the leading parallel axes that all its roots share.  Its stages follow one
+//! another within a row, so that a row stays in cache; the roots of a stage share the inner loops too, and
+//! hand values to each other in registers.  A product takes the maps of its result as its epilogue.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::reads::At;
+use super::roots::{Kind, Root, variable};
+use crate::dim::Dim;
+use crate::dim::facts::Facts;
+use crate::graph::NodeId;
+
+/// Roots that one nest of loops computes.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    /// What the first root is: `Map` stands for every group of loops over rows.
+    pub(super) kind: Kind,
+    /// The number of leading parallel axes that all stages share; of a product, all.
+    pub(super) rows: usize,
+    /// Indices of roots; of a product, the product and then its epilogue.
+    pub(super) stages: Vec<Vec<usize>>,
+}
+
+impl Group {
+    /// All its roots in order.
+    pub(super) fn roots(&self) -> impl Iterator<Item = usize> + '_ {
+        self.stages.iter().flatten().copied()
+    }
+}
+
+/// More roots than this do not share loops: they would run out of registers and of streams.
+const MOST_ROOTS: usize = 24;
+
+/// Cuts the roots into groups, in an order in which each group reads only earlier ones.
+pub(super) fn fuse(facts: &Facts, roots: &[Root]) -> Vec<Group> {
+    let mut fuser = Fuser { facts, roots, by_node: BTreeMap::new(), done: BTreeSet::new() };
+    fuser.by_node = roots.iter().enumerate().map(|(i, root)| (root.node, i)).collect();
+    let mut groups = Vec::new();
+    while let Some(first) = fuser.ready().next() {
+        groups.push(fuser.grow(first));
+    }
+    groups
+}
+
+struct Fuser<'a> {
+    facts: &'a Facts,
+    roots: &'a [Root],
+    by_node: BTreeMap<NodeId, usize>,
+    done: BTreeSet<usize>,
+}
+
+impl Fuser<'_> {
+    /// Roots whose operands are computed, in topological order.
+    fn ready(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.roots.len()).filter(|i| {
+            let computed = |node| self.by_node.get(node).is_none_or(|dep| self.done.contains(dep));
+            !self.done.contains(i) && self.roots[*i].reads.iter().all(|(node, _)| computed(node))
+        })
+    }
+
+    fn grow(&mut self, first: usize) -> Group {
+        let root = &self.roots[first];
+        let kind = match root.kind {
+            Kind::Fold | Kind::Dot => Kind::Map,
+            kind => kind,
+        };
+        let mut group = Group { kind, rows: root.parallel.len(), stages: vec![vec![first]] };
+        self.done.insert(first);
+        while group.roots().count() < MOST_ROOTS {
+            let related: Vec<usize> = self.ready().filter(|i| self.related(&group, *i)).collect();
+            if let Some((next, rows)) =
+                related.iter().find_map(|i| Some((*i, self.joins_stage(&group, *i)?)))
+            {
+                group.rows = rows;
+                if let Some(stage) = group.stages.last_mut() {
+                    stage.push(next);
+                }
+                self.done.insert(next);
+            } else if let Some((next, rows)) =
+                related.iter().find_map(|i| Some((*i, self.opens_stage(&group, *i)?)))
+            {
+                group.rows = rows;
+                group.stages.push(vec![next]);
+                self.done.insert(next);
+            } else {
+                break;
+            }
+        }
+        group
+    }
+
+    /// Whether sharing loops saves memory traffic: one reads the other, or both read the same elements.
+    fn related(&self, group: &Group, candidate: usize) -> bool {
+        let root = &self.roots[candidate];
+        root.reads.iter().any(|(leaf, at)| {
+            group.roots().any(|member| {
+                let member = &self.roots[member];
+                member.node == *leaf
+                    || (!matches!(at, At::Axes(index) if index.is_empty())
+                        && *at != At::Data
+                        && member.reads.iter().any(|read| read.0 == *leaf && read.1 == *at))
+            })
+        })
+    }
+
+    /// The rows that remain if `candidate` became a stage of the group.
+    fn opens_stage(&self, group: &Group, candidate: usize) -> Option<usize> {
+        let root = &self.roots[candidate];
+        if group.kind != Kind::Map || !matches!(root.kind, Kind::Map | Kind::Fold | Kind::Dot) {
+            return None;
+        }
+        let rows = self.common_rows(group, root);
+        let scalars = group.rows == 0 && root.parallel.is_empty();
+        (rows > 0 || scalars).then_some(rows)
+    }
+
+    fn common_rows(&self, group: &Group, root: &Root) -> usize {
+        let first = &self.roots[group.stages[0][0]];
+        let shared = first.parallel[..group.rows]
+            .iter()
+            .zip(&root.parallel)
+            .take_while(|(a, b)| self.facts.same(a, b))
+            .count();
+        let aligned = root.reads.iter().filter(|(leaf, _)| self.is_member(group, *leaf)).map(|(_, at)| match at {
+            At::Axes(index) => aligned(index),
+            At::Flat(_) | At::Data => 0,
+        });
+        aligned.fold(shared, usize::min)
+    }
+
+    fn is_member(&self, group: &Group, leaf: NodeId) -> bool {
+        self.by_node.get(&leaf).is_some_and(|dep| group.roots().any(|member| member == *dep))
+    }
+
+    /// The rows that remain if `candidate` joined the last stage of the group.
+    fn joins_stage(&self, group: &Group, candidate: usize) -> Option<usize> {
+        let root = &self.roots[candidate];
+        let stage = group.stages.last()?;
+        let rows = match (group.kind, root.kind) {
+            (Kind::Product, Kind::Map) => group.rows,
+            (Kind::Map, Kind::Map | Kind::Fold | Kind::Dot) => self.common_rows(group, root),
+            _ => return None,
+        };
+        let least = if group.rows == 0 && root.parallel.is_empty() { 0 } else { 1 };
+        if rows < least && group.kind == Kind::Map {
+            return None;
+        }
+        let same_loops = stage.iter().all(|member| self.same_loops(group.kind, &self.roots[*member], root));
+        let forwards = root.reads.iter().all(|(leaf, at)| {
+            let Some(dep) = self.by_node.get(leaf).filter(|dep| stage.contains(dep)) else { return true };
+            let finished = match self.roots[*dep].kind {
+                Kind::Map => true,
+                kind => kind == Kind::Product,
+            };
+            finished && matches!(at, At::Axes(index) if aligned(index) == index.len() && index.len() == self.roots[*dep].parallel.len())
+        });
+        (same_loops && forwards).then_some(rows)
+    }
+
+    /// Whether the loops of one root can compute the other.
+    fn same_loops(&self, kind: Kind, a: &Root, b: &Root) -> bool {
+        if kind == Kind::Product {
+            return self.same_extents(&a.parallel, &b.parallel);
+        }
+        let domain = |root: &Root| [&root.parallel[..], &root.folded[..]].concat();
+        let foldings = match (a.folded.is_empty(), b.folded.is_empty()) {
+            (true, true) => true,
+            // A map follows the order of its own axes, so the fold must too.
+            (true, false) => b.natural,
+            (false, true) => a.natural,
+            (false, false) => {
+                a.folded.len() == b.folded.len() && a.by_lanes == b.by_lanes && a.lane_bytes == b.lane_bytes
+            }
+        };
+        foldings && self.same_extents(&domain(a), &domain(b))
+    }
+
+    fn same_extents(&self, a: &[Dim], b: &[Dim]) -> bool {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.facts.same(a, b))
+    }
+}
+
+/// The number of leading axes at which an index is the variables of the domain in order.
+fn aligned(index: &[Dim]) -> usize {
+    index.iter().enumerate().take_while(|(axis, index)| **index == variable(*axis)).count()
+}

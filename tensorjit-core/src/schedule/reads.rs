@@ -1,0 +1,103 @@
+//! What an expression reads, and at which indices.
+//!
+//! Movement and elementwise nodes between a root and the leaves it reads are inlined: an element of the root is
+//! an expression over elements of leaves, whose indices are dimension expressions over loop variables.
+
+use std::collections::BTreeSet;
+
+use crate::diag::Bug;
+use crate::dim::Dim;
+use crate::graph::ops::Source;
+use crate::graph::{Graph, NodeId, Op};
+
+/// Where a leaf is read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum At {
+    /// By one index per axis.
+    Axes(Vec<Dim>),
+    /// By the row-major offset: the leaf is read through a reshape.
+    Flat(Dim),
+    /// At indices that are values, not expressions.
+    Data,
+}
+
+/// A leaf and where it is read.
+pub(super) type Read = (NodeId, At);
+
+/// Where the elements of a movement node come from; `None` for other nodes.
+pub(super) fn sources(graph: &Graph, node: NodeId, at: &[Dim]) -> Result<Option<Vec<Source>>, Bug> {
+    let types: Vec<_> = graph.node(node).inputs.iter().map(|id| graph.ty(*id)).collect();
+    let (facts, ty) = (&graph.facts, graph.ty(node));
+    Ok(Some(match &graph.node(node).op {
+        Op::Broadcast(op) => op.access(facts, &types, ty, at),
+        Op::Permute(op) => op.access(facts, &types, ty, at),
+        Op::Reshape(op) => op.access(facts, &types, ty, at),
+        Op::Slice(op) => op.access(facts, &types, ty, at),
+        Op::Pad(op) => op.access(facts, &types, ty, at),
+        Op::Concat(op) => op.access(facts, &types, ty, at),
+        _ => return Ok(None),
+    }))
+}
+
+/// The row-major strides of a shape.
+pub(super) fn strides(shape: &[Dim]) -> Vec<Dim> {
+    let mut strides = vec![Dim::constant(1); shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = &strides[axis] * &shape[axis];
+    }
+    strides
+}
+
+/// The row-major offset of an index.
+pub(super) fn flat(shape: &[Dim], at: &[Dim]) -> Dim {
+    strides(shape).iter().zip(at).fold(Dim::constant(0), |sum, (stride, index)| &sum + &(stride * index))
+}
+
+/// The number of elements of a shape.
+pub(super) fn volume(shape: &[Dim]) -> Dim {
+    shape.iter().fold(Dim::constant(1), |product, extent| &product * extent)
+}
+
+/// Collects what the element of `node` at `at` reads; `is_leaf` says which nodes stand in memory.
+pub(super) fn collect(
+    graph: &Graph,
+    is_leaf: &dyn Fn(NodeId) -> bool,
+    node: NodeId,
+    at: &[Dim],
+    found: &mut BTreeSet<Read>,
+) -> Result<(), Bug> {
+    let mut seen = BTreeSet::new();
+    let mut work = vec![(node, at.to_vec())];
+    while let Some((node, at)) = work.pop() {
+        if is_leaf(node) {
+            found.insert((node, At::Axes(at)));
+            continue;
+        }
+        if !seen.insert((node, at.clone())) {
+            continue;
+        }
+        let inputs = &graph.node(node).inputs;
+        match &graph.node(node).op {
+            Op::Reshape(_) if is_leaf(inputs[0]) => {
+                found.insert((inputs[0], At::Flat(flat(&graph.ty(node).shape, &at))));
+            }
+            Op::Gather(op) => {
+                let rank = graph.ty(inputs[1]).rank();
+                work.push((inputs[1], at[op.axis..op.axis + rank].to_vec()));
+                let mut leaves = BTreeSet::new();
+                let mut index = at[..op.axis].to_vec();
+                index.push(Dim::constant(0));
+                index.extend_from_slice(&at[op.axis + rank..]);
+                collect(graph, is_leaf, inputs[0], &index, &mut leaves)?;
+                found.extend(leaves.into_iter().map(|(leaf, _)| (leaf, At::Data)));
+            }
+            _ => match sources(graph, node, &at)? {
+                Some(sources) => {
+                    work.extend(sources.into_iter().map(|source| (inputs[source.operand], source.index)))
+                }
+                None => work.extend(inputs.iter().map(|id| (*id, at.clone()))),
+            },
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,330 @@
+//! Which nodes are computed by loops of their own: everything else is inlined where it is used.
+
+use std::collections::BTreeMap;
+
+use super::reads::{self, At, Read};
+use crate::diag::Bug;
+use crate::dim::{Dim, Sym};
+use crate::graph::table::Ew;
+use crate::graph::{Graph, NodeId, Op, Type};
+
+/// How a root is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Element by element.
+    Map,
+    /// A fold of the elements of the operand along some axes, an arg-reduction included.
+    Fold,
+    /// A contraction whose right operand has axes of its own: register tiles.
+    Product,
+    /// A contraction whose right operand has none: a fold of products.
+    Dot,
+    /// A sum of elements into computed places.
+    Scatter,
+}
+
+/// A node computed by loops, with its iteration domain.
+#[derive(Clone, Debug)]
+pub(super) struct Root {
+    pub(super) node: NodeId,
+    pub(super) kind: Kind,
+    /// The axes of the result.
+    pub(super) parallel: Vec<Dim>,
+    /// The axes folded away, in the order of the fold.
+    pub(super) folded: Vec<Dim>,
+    /// Whether the domain in order `parallel, folded` is the order of the axes of what is folded.
+    pub(super) natural: bool,
+    /// Whether the last axis of what is folded is folded: its elements are dealt out to the lanes of the
+    /// accumulator, which are folded last.
+    pub(super) by_lanes: bool,
+    /// Bytes of an element of the accumulator, or of the widest operand of a map.
+    pub(super) lane_bytes: usize,
+    /// What one element reads, over the variables `variable(i)` of the domain in order.
+    pub(super) reads: Vec<Read>,
+}
+
+impl Root {
+    /// Makes it a fold of `operand` along `axes`.
+    fn fold(&mut self, operand: &Type, axes: &[usize]) {
+        self.kind = Kind::Fold;
+        self.folded = axes.iter().map(|axis| operand.shape[*axis].clone()).collect();
+        self.natural = axes.iter().copied().eq(self.parallel.len()..operand.rank());
+        self.by_lanes = axes.last().is_some_and(|axis| axis + 1 == operand.rank());
+        self.lane_bytes = operand.dtype.size().max(4);
+    }
+}
+
+/// The variable of axis `i` of a domain while scheduling; beyond all symbols and loop variables of emission.
+pub(super) fn variable(axis: usize) -> Dim {
+    Dim::sym(Sym(1 << 24 | axis as u32))
+}
+
+/// The roots in topological order.
+pub(super) fn find(graph: &Graph) -> Result<Vec<Root>, Bug> {
+    let costs = Costs::of(graph)?;
+    let is_leaf = |node: NodeId| costs.is_leaf(graph, node);
+    let mut roots = Vec::new();
+    for node in graph.ids().filter(|node| costs.roots[node.0 as usize]) {
+        roots.push(root(graph, &is_leaf, node)?);
+    }
+    Ok(roots)
+}
+
+fn root(graph: &Graph, is_leaf: &dyn Fn(NodeId) -> bool, node: NodeId) -> Result<Root, Bug> {
+    let parallel = graph.ty(node).shape.clone();
+    let inputs = &graph.node(node).inputs;
+    let mut root = Root {
+        node,
+        kind: Kind::Map,
+        parallel,
+        folded: Vec::new(),
+        natural: true,
+        by_lanes: false,
+        lane_bytes: graph.ty(node).dtype.size().max(4),
+        reads: Vec::new(),
+    };
+    match &graph.node(node).op {
+        Op::Reduce(op) => root.fold(graph.ty(inputs[0]), &op.axes),
+        Op::ArgReduce(op) => root.fold(graph.ty(inputs[0]), &[op.axis]),
+        Op::Contract(op) => {
+            let (left, right) = (graph.ty(inputs[0]), graph.ty(inputs[1]));
+            root.folded = op.sum.iter().map(|(axis, _)| left.shape[*axis].clone()).collect();
+            let inner = right.rank() == op.batch.len() + op.sum.len();
+            root.kind = if inner && !root.folded.is_empty() { Kind::Dot } else { Kind::Product };
+            root.by_lanes = root.kind == Kind::Dot;
+        }
+        Op::ScatterAdd(_) => root.kind = Kind::Scatter,
+        _ => {}
+    }
+    let mut found = std::collections::BTreeSet::new();
+    let variables: Vec<Dim> = (0..root.parallel.len() + root.folded.len()).map(variable).collect();
+    if root.kind == Kind::Scatter {
+        for input in inputs {
+            let at: Vec<Dim> = (0..graph.ty(*input).rank()).map(variable).collect();
+            let mut leaves = std::collections::BTreeSet::new();
+            reads::collect(graph, is_leaf, *input, &at, &mut leaves)?;
+            found.extend(leaves.into_iter().map(|(leaf, _)| (leaf, At::Data)));
+        }
+    } else {
+        for (operand, at) in elements(graph, node, &variables) {
+            let inner = |id: NodeId| is_leaf(id) && id != node;
+            reads::collect(graph, &inner, operand, &at, &mut found)?;
+        }
+    }
+    root.reads = found.into_iter().collect();
+    Ok(root)
+}
+
+/// Which elements of which nodes make one element of a root: for a map the node itself, for folds and
+/// contractions the operands at the variables of the domain, parallel axes first.
+pub(super) fn elements(graph: &Graph, node: NodeId, variables: &[Dim]) -> Vec<(NodeId, Vec<Dim>)> {
+    let inputs = &graph.node(node).inputs;
+    let rank = graph.ty(node).rank();
+    match &graph.node(node).op {
+        Op::Reduce(op) => vec![(inputs[0], folded_index(&op.axes, graph.ty(inputs[0]).rank(), rank, variables))],
+        Op::ArgReduce(op) => {
+            vec![(inputs[0], folded_index(&[op.axis], graph.ty(inputs[0]).rank(), rank, variables))]
+        }
+        Op::Contract(op) => {
+            let mut free = op.batch.len();
+            let mut operand = |input: NodeId, side: &dyn Fn(&(usize, usize)) -> usize| {
+                let mut at = vec![None; graph.ty(input).rank()];
+                for (i, pair) in op.batch.iter().enumerate() {
+                    at[side(pair)] = Some(variables[i].clone());
+                }
+                for (i, pair) in op.sum.iter().enumerate() {
+                    at[side(pair)] = Some(variables[rank + i].clone());
+                }
+                let mut next = || {
+                    free += 1;
+                    variables[free - 1].clone()
+                };
+                (input, at.into_iter().map(|index| index.unwrap_or_else(&mut next)).collect())
+            };
+            let left = operand(inputs[0], &|pair| pair.0);
+            let right = operand(inputs[1], &|pair| pair.1);
+            vec![left, right]
+        }
+        _ => vec![(node, variables.to_vec())],
+    }
+}
+
+fn folded_index(axes: &[usize], operand_rank: usize, rank: usize, variables: &[Dim]) -> Vec<Dim> {
+    let (mut kept, mut folded) = (0, rank);
+    (0..operand_rank)
+        .map(|axis| {
+            let position = if axes.contains(&axis) { &mut folded } else { &mut kept };
+            *position += 1;
+            variables[*position - 1].clone()
+        })
+        .collect()
+}
+
+/// What it would cost to compute a node again at every use, and which nodes are therefore roots.
+struct Costs {
+    roots: Vec<bool>,
+    /// Operations of one element, inlined down to the leaves.
+    cost: Vec<u32>,
+}
+
+/// An expression of this cost or more is not computed twice.
+const WORTH_KEEPING: u32 = 6;
+
+impl Costs {
+    fn of(graph: &Graph) -> Result<Costs, Bug> {
+        let count = graph.ids().count();
+        let mut users: BTreeMap<NodeId, u32> = BTreeMap::new();
+        let mut spread = vec![false; count];
+        for node in graph.ids() {
+            for input in &graph.node(node).inputs {
+                *users.entry(*input).or_default() += 1;
+                // An operand that is repeated along an axis is used many times by one user.
+                spread[input.0 as usize] |= matches!(graph.node(node).op, Op::Broadcast(_));
+            }
+        }
+        let mut costs = Costs { roots: vec![false; count], cost: vec![0; count] };
+        for node in graph.ids() {
+            let used = users.get(&node).copied().unwrap_or(0);
+            costs.visit(graph, node, used > 1 || (spread[node.0 as usize] && !graph.ty(node).shape.is_empty()))?;
+        }
+        for output in &graph.outputs {
+            let kept = stored(graph, *output);
+            costs.roots[kept.0 as usize] = !matches!(graph.node(kept).op, Op::Input(_));
+        }
+        Ok(costs)
+    }
+
+    fn is_leaf(&self, graph: &Graph, node: NodeId) -> bool {
+        self.roots[node.0 as usize] || matches!(graph.node(node).op, Op::Input(_))
+    }
+
+    fn keep(&mut self, graph: &Graph, node: NodeId) {
+        if !matches!(graph.node(node).op, Op::Input(_)) {
+            self.roots[node.0 as usize] = true;
+            self.cost[node.0 as usize] = 0;
+        }
+    }
+
+    /// The operands have been visited.
+    fn visit(&mut self, graph: &Graph, node: NodeId, reused: bool) -> Result<(), Bug> {
+        let inputs = graph.node(node).inputs.clone();
+        let i = node.0 as usize;
+        self.cost[i] = inputs.iter().map(|id| self.cost[id.0 as usize]).fold(0, u32::saturating_add);
+        match &graph.node(node).op {
+            Op::Reduce(_) | Op::ArgReduce(_) => self.keep(graph, node),
+            Op::ScatterAdd(_) => {
+                for input in &inputs {
+                    self.keep_if(graph, *input, WORTH_KEEPING);
+                }
+                self.keep(graph, node);
+            }
+            Op::Contract(op) => {
+                if op.sum.is_empty() || graph.ty(inputs[1]).rank() > op.batch.len() + op.sum.len() {
+                    self.keep_operands(graph, node)?;
+                }
+                self.keep(graph, node);
+            }
+            Op::Elementwise(ew) => self.cost[i] = self.cost[i].saturating_add(cost(*ew)),
+            Op::Gather(_) => self.keep_if(graph, inputs[0], WORTH_KEEPING),
+            Op::Pad(_) => self.keep_if(graph, inputs[0], WORTH_KEEPING),
+            Op::Concat(_) => {
+                for input in &inputs {
+                    self.keep_if(graph, *input, WORTH_KEEPING);
+                }
+                self.cost[i] = self.cost[i].saturating_add(2 * inputs.len() as u32);
+            }
+            Op::Reshape(_) => {
+                let at: Vec<Dim> = (0..graph.ty(node).rank()).map(variable).collect();
+                let sources = reads::sources(graph, node, &at)?.unwrap_or_default();
+                let affine = sources.iter().flat_map(|s| &s.index).all(is_affine);
+                let base = inputs[0];
+                // Read through its row-major offset, a kept operand needs no division of indices.
+                if !affine && !matches!(graph.node(base).op, Op::Constant(_)) {
+                    self.keep(graph, base);
+                }
+            }
+            Op::Region(_) | Op::Derivative(_) => {
+                return Err(Bug::new("schedule", format!("{node:?} should have been replaced")));
+            }
+            _ => {}
+        }
+        if reused && self.cost[i] >= WORTH_KEEPING {
+            self.keep(graph, node);
+        }
+        Ok(())
+    }
+
+    fn keep_if(&mut self, graph: &Graph, node: NodeId, worth: u32) {
+        if self.cost[node.0 as usize] >= worth {
+            self.keep(graph, node);
+        }
+    }
+
+    /// Operands of a product are read many times: what is behind their movement stands in memory, and the
+    /// vector axis of the right operand is contiguous.
+    fn keep_operands(&mut self, graph: &Graph, node: NodeId) -> Result<(), Bug> {
+        let variables: Vec<Dim> = (0..64).map(variable).collect();
+        let last = variables[graph.ty(node).rank() - 1].as_sym();
+        for (position, (operand, at)) in elements(graph, node, &variables).into_iter().enumerate() {
+            let base = self.behind_movement(graph, operand);
+            if self.cost[base.0 as usize] > 0 || matches!(graph.node(base).op, Op::Pad(_) | Op::Concat(_) | Op::Gather(_)) {
+                self.keep(graph, base);
+            }
+            if position == 1 && base != operand {
+                let mut reads = std::collections::BTreeSet::new();
+                let is_leaf = |id: NodeId| self.is_leaf(graph, id);
+                reads::collect(graph, &is_leaf, operand, &at, &mut reads)?;
+                let contiguous = reads.iter().all(|(leaf, at)| {
+                    let offset = match at {
+                        At::Axes(at) => reads::flat(&graph.ty(*leaf).shape, at),
+                        At::Flat(offset) => offset.clone(),
+                        At::Data => return false,
+                    };
+                    last.and_then(|sym| offset.linear_in(sym)).is_some_and(|(scale, _)| scale.is(1) || scale.is(0))
+                });
+                if !contiguous {
+                    self.keep(graph, operand);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn behind_movement(&self, graph: &Graph, mut node: NodeId) -> NodeId {
+        while !self.is_leaf(graph, node)
+            && matches!(graph.node(node).op, Op::Broadcast(_) | Op::Permute(_) | Op::Reshape(_) | Op::Slice(_))
+        {
+            node = graph.node(node).inputs[0];
+        }
+        node
+    }
+}
+
+/// The node that is stored for an output: a reshape has the elements of its operand in the same order.
+pub(super) fn stored(graph: &Graph, mut node: NodeId) -> NodeId {
+    while let Op::Reshape(_) = graph.node(node).op {
+        node = graph.node(node).inputs[0];
+    }
+    node
+}
+
+fn is_affine(index: &Dim) -> bool {
+    let over_variables = |dim: &Dim| dim.symbols().iter().any(|sym| sym.0 >= 1 << 24);
+    index.symbols().into_iter().filter(|sym| sym.0 >= 1 << 24).all(|sym| match index.linear_in(sym) {
+        Some((scale, _)) => !over_variables(&scale),
+        None => false,
+    })
+}
+
+/// The rough number of instructions of one element.
+fn cost(ew: Ew) -> u32 {
+    match ew {
+        Ew::Neg | Ew::Abs | Ew::Add | Ew::Sub | Ew::Mul | Ew::Fma | Ew::Square | Ew::Cast(_) => 1,
+        Ew::And | Ew::Or | Ew::Xor | Ew::Not | Ew::Select | Ew::Lt | Ew::Le | Ew::Gt | Ew::Ge => 1,
+        Ew::Eq | Ew::Ne | Ew::IsNan | Ew::IsInf | Ew::IsFinite => 1,
+        Ew::Floor | Ew::Ceil | Ew::Round | Ew::Trunc => 1,
+        Ew::Maximum | Ew::Minimum | Ew::Dmul | Ew::Sign | Ew::Clip => 2,
+        Ew::Div | Ew::Recip | Ew::Sqrt | Ew::Rsqrt => 5,
+        _ => 16,
+    }
+}
