@@ -95,6 +95,23 @@ pub trait Lanes {
     fn dtype(&self, value: Val) -> DType;
     /// Whether [`Prim::Fma`] rounds once.
     fn has_fma(&self) -> bool;
+    /// The values of `then` if any lane of the mask is set, else `otherwise`: a branch around rare work.
+    ///
+    /// The branch is taken by the vector as a whole, so `then` must itself select by the mask and give the
+    /// bits of `otherwise` in the lanes that are not set.
+    fn if_any(
+        &mut self,
+        mask: Val,
+        otherwise: &[Val],
+        then: &mut dyn FnMut(&mut dyn Lanes) -> Vec<Val>,
+    ) -> Vec<Val>;
+    /// Replaces the state by what `body` makes of it, `count` times: a loop of constant length.
+    fn repeat(
+        &mut self,
+        count: u32,
+        state: &[Val],
+        body: &mut dyn FnMut(&mut dyn Lanes, &[Val]) -> Vec<Val>,
+    ) -> Vec<Val>;
 }
 
 /// Short names, so that an algorithm reads like its formula.
@@ -122,6 +139,54 @@ impl dyn Lanes + '_ {
     /// Comparison.
     pub fn cmp(&mut self, cmp: Cmp, a: Val, b: Val) -> Val {
         self.prim(Prim::Cmp(cmp), &[a, b])
+    }
+    /// Bitwise and.
+    pub fn and(&mut self, a: Val, b: Val) -> Val {
+        self.prim(Prim::And, &[a, b])
+    }
+    /// Bitwise or.
+    pub fn or(&mut self, a: Val, b: Val) -> Val {
+        self.prim(Prim::Or, &[a, b])
+    }
+    /// Bitwise exclusive or.
+    pub fn xor(&mut self, a: Val, b: Val) -> Val {
+        self.prim(Prim::Xor, &[a, b])
+    }
+    /// `a << b`.
+    pub fn shl(&mut self, a: Val, b: Val) -> Val {
+        self.prim(Prim::Shl, &[a, b])
+    }
+    /// `a >> b`, zeros enter.
+    pub fn lshr(&mut self, a: Val, b: Val) -> Val {
+        self.prim(Prim::LShr, &[a, b])
+    }
+    /// `a >> b`, the sign enters.
+    pub fn ashr(&mut self, a: Val, b: Val) -> Val {
+        self.prim(Prim::AShr, &[a, b])
+    }
+    /// Float negation.
+    pub fn fneg(&mut self, a: Val) -> Val {
+        self.prim(Prim::FNeg, &[a])
+    }
+    /// Float magnitude.
+    pub fn fabs(&mut self, a: Val) -> Val {
+        self.prim(Prim::FAbs, &[a])
+    }
+    /// Square root.
+    pub fn sqrt(&mut self, a: Val) -> Val {
+        self.prim(Prim::Sqrt, &[a])
+    }
+    /// Float rounded toward zero.
+    pub fn trunc(&mut self, a: Val) -> Val {
+        self.prim(Prim::Trunc, &[a])
+    }
+    /// The same bits as another type.
+    pub fn bitcast(&mut self, dtype: DType, a: Val) -> Val {
+        self.prim(Prim::Bitcast(dtype), &[a])
+    }
+    /// Numeric conversion.
+    pub fn convert(&mut self, dtype: DType, a: Val) -> Val {
+        self.prim(Prim::Convert(dtype), &[a])
     }
     /// `mask ? a : b`.
     pub fn select(&mut self, mask: Val, a: Val, b: Val) -> Val {

@@ -276,7 +276,11 @@ impl Builder {
     pub fn otherwise(&mut self, yields: Vec<Val>) {
         let (block, frame) = self.close(yields);
         let Frame::Then(condition) = frame else { unreachable!("loops and branches close in order") };
-        self.scopes.push(Scope { branch: true, frame: Frame::Otherwise(condition, block), ..Scope::default() });
+        self.scopes.push(Scope {
+            branch: true,
+            frame: Frame::Otherwise(condition, block),
+            ..Scope::default()
+        });
     }
 
     /// Ends a branch; gives the values of the side taken.
@@ -342,7 +346,8 @@ impl Lanes for Builder {
             DType::Bool => value & 1,
             _ => value,
         };
-        let constant = self.intern(Key::Int(dtype, value), 0, Ty { dtype, lanes: 1 }, |v| Inst::Int(v, value));
+        let constant =
+            self.intern(Key::Int(dtype, value), 0, Ty { dtype, lanes: 1 }, |v| Inst::Int(v, value));
         self.ints.insert(constant, value);
         constant
     }

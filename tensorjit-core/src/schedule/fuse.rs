@@ -38,10 +38,11 @@ pub(super) fn fuse(facts: &Facts, roots: &[Root]) -> Vec<Group> {
     let mut fuser = Fuser { facts, roots, by_node: BTreeMap::new(), done: BTreeSet::new() };
     fuser.by_node = roots.iter().enumerate().map(|(i, root)| (root.node, i)).collect();
     let mut groups = Vec::new();
-    while let Some(first) = fuser.ready().next() {
+    loop {
+        let first = fuser.ready().next();
+        let Some(first) = first else { return groups };
         groups.push(fuser.grow(first));
     }
-    groups
 }
 
 struct Fuser<'a> {
@@ -70,8 +71,7 @@ impl Fuser<'_> {
         self.done.insert(first);
         while group.roots().count() < MOST_ROOTS {
             let related: Vec<usize> = self.ready().filter(|i| self.related(&group, *i)).collect();
-            if let Some((next, rows)) =
-                related.iter().find_map(|i| Some((*i, self.joins_stage(&group, *i)?)))
+            if let Some((next, rows)) = related.iter().find_map(|i| Some((*i, self.joins_stage(&group, *i)?)))
             {
                 group.rows = rows;
                 if let Some(stage) = group.stages.last_mut() {
@@ -123,10 +123,11 @@ impl Fuser<'_> {
             .zip(&root.parallel)
             .take_while(|(a, b)| self.facts.same(a, b))
             .count();
-        let aligned = root.reads.iter().filter(|(leaf, _)| self.is_member(group, *leaf)).map(|(_, at)| match at {
-            At::Axes(index) => aligned(index),
-            At::Flat(_) | At::Data => 0,
-        });
+        let aligned =
+            root.reads.iter().filter(|(leaf, _)| self.is_member(group, *leaf)).map(|(_, at)| match at {
+                At::Axes(index) => aligned(index),
+                At::Flat(_) | At::Data => 0,
+            });
         aligned.fold(shared, usize::min)
     }
 

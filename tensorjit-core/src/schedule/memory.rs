@@ -125,9 +125,7 @@ impl<'a> Placer<'a> {
     fn may_overwrite(&self, root: usize, input: u32) -> bool {
         let (group, stage) = self.position[root];
         let of_input = |node: NodeId| self.graph.node(node).op == Op::Input(input);
-        let saved = self.graph.outputs.iter().any(|output| {
-            of_input(stored(self.graph, *output))
-        });
+        let saved = self.graph.outputs.iter().any(|output| of_input(stored(self.graph, *output)));
         let rank = self.roots[root].parallel.len();
         !saved
             && self.roots[root].kind == Kind::Map

@@ -121,7 +121,9 @@ pub(super) fn elements(graph: &Graph, node: NodeId, variables: &[Dim]) -> Vec<(N
     let inputs = &graph.node(node).inputs;
     let rank = graph.ty(node).rank();
     match &graph.node(node).op {
-        Op::Reduce(op) => vec![(inputs[0], folded_index(&op.axes, graph.ty(inputs[0]).rank(), rank, variables))],
+        Op::Reduce(op) => {
+            vec![(inputs[0], folded_index(&op.axes, graph.ty(inputs[0]).rank(), rank, variables))]
+        }
         Op::ArgReduce(op) => {
             vec![(inputs[0], folded_index(&[op.axis], graph.ty(inputs[0]).rank(), rank, variables))]
         }
@@ -185,7 +187,11 @@ impl Costs {
         let mut costs = Costs { roots: vec![false; count], cost: vec![0; count] };
         for node in graph.ids() {
             let used = users.get(&node).copied().unwrap_or(0);
-            costs.visit(graph, node, used > 1 || (spread[node.0 as usize] && !graph.ty(node).shape.is_empty()))?;
+            costs.visit(
+                graph,
+                node,
+                used > 1 || (spread[node.0 as usize] && !graph.ty(node).shape.is_empty()),
+            )?;
         }
         for output in &graph.outputs {
             let kept = stored(graph, *output);
@@ -267,7 +273,9 @@ impl Costs {
         let last = variables[graph.ty(node).rank() - 1].as_sym();
         for (position, (operand, at)) in elements(graph, node, &variables).into_iter().enumerate() {
             let base = self.behind_movement(graph, operand);
-            if self.cost[base.0 as usize] > 0 || matches!(graph.node(base).op, Op::Pad(_) | Op::Concat(_) | Op::Gather(_)) {
+            if self.cost[base.0 as usize] > 0
+                || matches!(graph.node(base).op, Op::Pad(_) | Op::Concat(_) | Op::Gather(_))
+            {
                 self.keep(graph, base);
             }
             if position == 1 && base != operand {
@@ -280,7 +288,8 @@ impl Costs {
                         At::Flat(offset) => offset.clone(),
                         At::Data => return false,
                     };
-                    last.and_then(|sym| offset.linear_in(sym)).is_some_and(|(scale, _)| scale.is(1) || scale.is(0))
+                    last.and_then(|sym| offset.linear_in(sym))
+                        .is_some_and(|(scale, _)| scale.is(1) || scale.is(0))
                 });
                 if !contiguous {
                     self.keep(graph, operand);
@@ -292,7 +301,10 @@ impl Costs {
 
     fn behind_movement(&self, graph: &Graph, mut node: NodeId) -> NodeId {
         while !self.is_leaf(graph, node)
-            && matches!(graph.node(node).op, Op::Broadcast(_) | Op::Permute(_) | Op::Reshape(_) | Op::Slice(_))
+            && matches!(
+                graph.node(node).op,
+                Op::Broadcast(_) | Op::Permute(_) | Op::Reshape(_) | Op::Slice(_)
+            )
         {
             node = graph.node(node).inputs[0];
         }

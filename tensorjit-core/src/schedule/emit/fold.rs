@@ -23,7 +23,10 @@ const BLOCK: i64 = 256;
 enum Fold {
     Reduce(ReduceKind, DType),
     /// The accumulators are the extreme value, NaN winning, and its index.
-    Arg { least: bool, dtype: DType },
+    Arg {
+        least: bool,
+        dtype: DType,
+    },
     /// Sum of products.
     Dot(DType),
 }
@@ -47,6 +50,10 @@ impl Emit<'_> {
         }
     }
 
+    fn folds(&self, stage: &[usize]) -> Vec<Fold> {
+        stage.iter().filter_map(|root| self.fold_of(*root)).collect()
+    }
+
     /// Computes the roots of a stage over folded axes: maps at every element, folds as a whole.
     ///
     /// `at` are the variables of the parallel axes of the folds.  Lanes are dealt out along the last folded
@@ -61,7 +68,7 @@ impl Emit<'_> {
             _ => self.lanes,
         };
         let mut initial = Vec::new();
-        for fold in stage.iter().filter_map(|root| self.fold_of(*root)) {
+        for fold in self.folds(stage) {
             for value in self.identity(fold) {
                 initial.push(self.b.splat(value, lanes));
             }
@@ -127,9 +134,8 @@ impl Emit<'_> {
     ) -> Result<Vec<Val>, Bug> {
         let step = i64::from(lanes);
         let main = &axis.floor_div(&Dim::constant(step)) * &Dim::constant(step);
-        let turn: Turn<'_, '_> = &mut |emit, sym, carried| {
-            emit.fold_step(stage, &[at, &[Dim::sym(sym)]].concat(), carried)
-        };
+        let turn: Turn<'_, '_> =
+            &mut |emit, sym, carried| emit.fold_step(stage, &[at, &[Dim::sym(sym)]].concat(), carried);
         let total = self.blocks(stage, &main, step, initial, &mut |emit, (from, to), part| {
             let (index, inside) = emit.b.open_loop((from, to, step), part);
             let next = emit.vector_turn(index, lanes, None, &inside, turn)?;
@@ -223,7 +229,7 @@ impl Emit<'_> {
 
     fn combine_all(&mut self, stage: &[usize], a: &[Val], b: &[Val]) -> Result<Vec<Val>, Bug> {
         let mut combined = Vec::new();
-        for fold in stage.iter().filter_map(|root| self.fold_of(*root)).collect::<Vec<_>>() {
+        for fold in self.folds(stage) {
             let from = combined.len();
             let to = from + fold.width();
             combined.extend(self.combine(fold, &a[from..to], &b[from..to])?);
@@ -287,7 +293,8 @@ impl Emit<'_> {
             Fold::Reduce(ReduceKind::Any, _) => vec![self.b.int(DType::Bool, 0)],
             Fold::Reduce(ReduceKind::All, _) => vec![self.b.int(DType::Bool, 1)],
             Fold::Arg { least, dtype } => {
-                let worst = if least { (f64::INFINITY, greatest_int) } else { (f64::NEG_INFINITY, least_int) };
+                let worst =
+                    if least { (f64::INFINITY, greatest_int) } else { (f64::NEG_INFINITY, least_int) };
                 vec![number(self, dtype, worst.0, worst.1), self.b.int(DType::I64, i64::MAX)]
             }
         }

@@ -179,7 +179,9 @@ impl Emit<'_> {
             let from = match (&self.graph.node(copy.from).op, self.stored.get(&copy.from)) {
                 (crate::graph::Op::Input(input), _) => self.arguments[*input as usize],
                 (_, Some(stored)) => stored.buf,
-                _ => return Err(Bug::new("schedule", format!("{:?} is copied but stands nowhere", copy.from))),
+                _ => {
+                    return Err(Bug::new("schedule", format!("{:?} is copied but stands nowhere", copy.from)));
+                }
             };
             let source = match &copy.through {
                 Some(offset) => {

@@ -130,9 +130,11 @@ impl<'a> Emit<'a> {
                 let root = &self.roots[root];
                 let at: Vec<Dim> = (0..root.parallel.len()).map(variable).collect();
                 let own = At::Axes(at);
-                root.reads.iter().map(|(leaf, at)| (*leaf, at)).chain([(root.node, &own)]).all(|(leaf, at)| {
-                    self.is_joint(leaf, at, &outer, &inner, &root.parallel[axis + 1])
-                })
+                root.reads
+                    .iter()
+                    .map(|(leaf, at)| (*leaf, at))
+                    .chain([(root.node, &own)])
+                    .all(|(leaf, at)| self.is_joint(leaf, at, &outer, &inner, &root.parallel[axis + 1]))
             });
             if joint {
                 extents[axis + 1] = &extents[axis] * &extents[axis + 1];

@@ -38,13 +38,7 @@ impl<'a> Emit<'a> {
         Ok(())
     }
 
-    fn updates(
-        &mut self,
-        root: usize,
-        buf: Buf,
-        extents: &[Dim],
-        at: &mut Vec<Dim>,
-    ) -> Result<(), Bug> {
+    fn updates(&mut self, root: usize, buf: Buf, extents: &[Dim], at: &mut Vec<Dim>) -> Result<(), Bug> {
         let node = self.roots[root].node;
         let Op::ScatterAdd(op) = &self.graph.node(node).op else {
             return Err(Bug::new("schedule", format!("{node:?} is not a scatter")));
