@@ -5,9 +5,11 @@
 
 mod op;
 pub mod ops;
+pub mod print;
 pub mod table;
 mod ty;
 pub mod value;
+pub mod verify;
 
 use std::collections::BTreeMap;
 
@@ -106,6 +108,22 @@ impl Graph {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
+    }
+
+    /// For each node whether one of `roots` needs it; roots that do not exist need nothing.
+    pub fn reachable(&self, roots: &[NodeId]) -> Vec<bool> {
+        let mut needed = vec![false; self.nodes.len()];
+        for root in roots {
+            if let Some(place) = needed.get_mut(root.0 as usize) {
+                *place = true;
+            }
+        }
+        for (position, node) in self.nodes.iter().enumerate().rev() {
+            if needed[position] {
+                node.inputs.iter().for_each(|input| needed[input.0 as usize] = true);
+            }
+        }
+        needed
     }
 
     /// All nodes in topological order.

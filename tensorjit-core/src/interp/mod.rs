@@ -1,1 +1,90 @@
-//! The oracle: a deliberately plain interpreter of graphs in f64.
+//! The oracle: evaluates a graph node by node, in order, as plainly as can be.
+//!
+//! Floats are computed in f64 whatever their type; every element carries a bound on what rounding in a kernel
+//! may add.  Nothing here is shared with the code that schedules or emits kernels.
+
+mod elementwise;
+
+use tensorjit_runtime::abi::DType;
+
+use crate::diag::Bug;
+use crate::graph::value::{Env, Value};
+use crate::graph::{Graph, Op, Type};
+
+/// The outputs of a graph for values of its symbols, in the order of the facts, and of its inputs.
+pub fn run(graph: &Graph, dims: &[i64], inputs: &[Value]) -> Result<Vec<Value>, Bug> {
+    let env = Env { dims };
+    if inputs.len() != graph.inputs.len() {
+        return Err(bug(format!("{} values for {} inputs", inputs.len(), graph.inputs.len())));
+    }
+    for (value, input) in inputs.iter().zip(&graph.inputs) {
+        check(&env, value, &input.ty, &input.name)?;
+    }
+    let needed = graph.reachable(&graph.outputs);
+    let mut values: Vec<Option<Value>> = vec![None; graph.len()];
+    for id in graph.ids().filter(|id| needed[id.0 as usize]) {
+        let node = graph.node(id);
+        let operands = node.inputs.iter().map(|input| values[input.0 as usize].as_ref());
+        let operands: Vec<&Value> =
+            operands.collect::<Option<_>>().ok_or_else(|| bug(format!("{id:?} comes before an operand")))?;
+        let shape = env.shape(&node.ty.shape)?;
+        let value = apply(&node.op, &env, &operands, &shape, inputs, node.ty.dtype)?;
+        check(&env, &value, &node.ty, &graph.show_node(id))?;
+        values[id.0 as usize] = Some(value);
+    }
+    let outputs = graph.outputs.iter().map(|id| values.get(id.0 as usize).cloned().flatten());
+    outputs.collect::<Option<_>>().ok_or_else(|| bug("an output does not exist"))
+}
+
+fn apply(
+    op: &Op,
+    env: &Env,
+    operands: &[&Value],
+    shape: &[usize],
+    inputs: &[Value],
+    dtype: DType,
+) -> Result<Value, Bug> {
+    match op {
+        Op::Input(i) => {
+            inputs.get(*i as usize).cloned().ok_or_else(|| bug(format!("there is no input {i}")))
+        }
+        Op::Constant(op) => op.eval(env, operands, shape),
+        Op::DimValue(op) => op.eval(env, operands, shape),
+        Op::Iota(op) => op.eval(env, operands, shape),
+        Op::Elementwise(row) => elementwise::eval(*row, dtype, operands, shape),
+        Op::Broadcast(op) => op.eval(env, operands, shape),
+        Op::Permute(op) => op.eval(env, operands, shape),
+        Op::Reshape(op) => op.eval(env, operands, shape),
+        Op::Slice(op) => op.eval(env, operands, shape),
+        Op::Pad(op) => op.eval(env, operands, shape),
+        Op::Concat(op) => op.eval(env, operands, shape),
+        Op::Reduce(op) => op.eval(env, operands, shape),
+        Op::ArgReduce(op) => op.eval(env, operands, shape),
+        Op::Contract(op) => op.eval(env, operands, shape),
+        Op::Gather(op) => op.eval(env, operands, shape),
+        Op::ScatterAdd(op) => op.eval(env, operands, shape),
+        Op::Variable(_) | Op::StopGradient => match operands {
+            [operand] => Ok((*operand).clone()),
+            _ => Err(bug("an identity takes one operand")),
+        },
+        Op::Derivative(op) => Err(bug(format!("{} is not differentiated", op.name()))),
+        Op::Region(op) => {
+            let captures: Vec<Value> = operands.iter().map(|operand| (*operand).clone()).collect();
+            let results = run(&op.body, env.dims, &captures)?;
+            results.into_iter().nth(op.output).ok_or_else(|| bug("a region lacks its output"))
+        }
+    }
+}
+
+/// Checks a value against a type.
+fn check(env: &Env, value: &Value, ty: &Type, what: &str) -> Result<(), Bug> {
+    if value.dtype == ty.dtype && value.shape == env.shape(&ty.shape)? && value.is_valid() {
+        return Ok(());
+    }
+    let found = format!("{} elements of {}{:?}", value.elements.len(), value.dtype.name(), value.shape);
+    Err(bug(format!("{what}: the value is {found}")))
+}
+
+fn bug(message: impl Into<String>) -> Bug {
+    Bug::new("interp", message)
+}

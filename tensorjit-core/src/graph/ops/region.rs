@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::diag::{Bug, Origin};
+use crate::diag::Bug;
 use crate::dim::facts::Facts;
 use crate::graph::{Graph, NodeId, Op, Type};
 
@@ -42,26 +42,23 @@ impl Region {
         output.ok_or_else(|| Bug::new("graph", format!("region: the body has no output {}", self.output)))
     }
 
-    /// Adds the nodes of the body that the result needs to `graph`, bound to `captures`, and gives the result.
-    pub fn inline(&self, graph: &mut Graph, captures: &[NodeId], origin: Origin) -> Result<NodeId, Bug> {
+    /// Builds the nodes of the body that the result needs by `add`, bound to `captures`, and gives the result.
+    pub fn inline(
+        &self,
+        captures: &[NodeId],
+        add: &mut dyn FnMut(Op, &[NodeId]) -> Result<NodeId, Bug>,
+    ) -> Result<NodeId, Bug> {
         let result = self.result()?;
-        let mut needed = vec![false; result.0 as usize + 1];
-        needed[result.0 as usize] = true;
-        for id in (0..=result.0).rev().map(NodeId) {
-            if needed[id.0 as usize] {
-                self.body.node(id).inputs.iter().for_each(|input| needed[input.0 as usize] = true);
-            }
-        }
-        let mut image: Vec<Option<NodeId>> = vec![None; needed.len()];
-        for id in self.body.ids().take(needed.len()).filter(|id| needed[id.0 as usize]) {
+        let needed = self.body.reachable(&[result]);
+        let mut image: Vec<Option<NodeId>> = vec![None; self.body.len()];
+        for id in self.body.ids().filter(|id| needed[id.0 as usize]) {
             let node = self.body.node(id);
-            let lost = || Bug::new("graph", format!("region: an operand of {id:?} comes after it"));
+            let lost = || Bug::new("graph", format!("region: an operand of {id:?} is missing"));
             let new = match &node.op {
                 Op::Input(i) => *captures.get(*i as usize).ok_or_else(lost)?,
                 op => {
                     let operands = node.inputs.iter().map(|input| image[input.0 as usize]);
-                    let operands = operands.collect::<Option<Vec<_>>>().ok_or_else(lost)?;
-                    graph.add(op.clone(), &operands, origin)?
+                    add(op.clone(), &operands.collect::<Option<Vec<_>>>().ok_or_else(lost)?)?
                 }
             };
             image[id.0 as usize] = Some(new);

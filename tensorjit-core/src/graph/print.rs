@@ -1,0 +1,168 @@
+//! The textual form of graphs: what dumps show and what the cache hashes.
+//!
+//! It is complete: two graphs with the same text are the same but for where the user wrote their nodes.
+//!
+//! ```text
+//! symbol B in 1..=64
+//! input x: f32[B, 3]
+//! %0 = input 0 : f32[B, 3]
+//! %1 = constant 2.0 : f32
+//! %2 = broadcast %1, shape = [B, 3], axes = [] : f32[B, 3]
+//! %3 = mul %0, %2 : f32[B, 3]
+//! output %3
+//! ```
+
+use std::fmt;
+
+use tensorjit_runtime::abi::Relation;
+
+use super::ops::constant::Constant;
+use super::ops::pad::PadAxis;
+use super::ops::slice::Range;
+use super::table::Ew;
+use super::{Graph, NodeId, Op, Type};
+use crate::dim::Dim;
+use crate::dim::facts::Facts;
+
+impl fmt::Display for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for symbol in &self.facts.symbols {
+            writeln!(f, "symbol {} in {}..={}", symbol.name, symbol.low, symbol.high)?;
+        }
+        for condition in &self.facts.conditions {
+            let (left, right) = (self.facts.show(&condition.left), self.facts.show(&condition.right));
+            writeln!(f, "where {left} {} {right}", relation(condition.relation))?;
+        }
+        for input in &self.inputs {
+            writeln!(f, "input {}: {}", input.name, show_type(&self.facts, &input.ty))?;
+        }
+        for id in self.ids() {
+            writeln!(f, "{}", self.show_node(id))?;
+        }
+        for output in &self.outputs {
+            writeln!(f, "output {output:?}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Graph {
+    /// One line of the textual form; a region's body follows it, indented.
+    pub fn show_node(&self, id: NodeId) -> String {
+        let node = self.node(id);
+        let mut items: Vec<String> = node.inputs.iter().map(|input| format!("{input:?}")).collect();
+        items.extend(attributes(&self.facts, &node.op));
+        let name = name(&node.op);
+        let space = if items.is_empty() { "" } else { " " };
+        let mut line =
+            format!("{id:?} = {name}{space}{} : {}", items.join(", "), show_type(&self.facts, &node.ty));
+        if let Op::Region(region) = &node.op {
+            for inner in region.body.to_string().lines() {
+                line.push_str("\n  ");
+                line.push_str(inner);
+            }
+        }
+        line
+    }
+}
+
+/// A type in the user's names, `f32[B, 3]`.
+pub fn show_type(facts: &Facts, ty: &Type) -> String {
+    match ty.rank() {
+        0 => ty.dtype.name().to_owned(),
+        _ => format!("{}{}", ty.dtype.name(), facts.show_shape(&ty.shape)),
+    }
+}
+
+/// The name of an operator.
+pub fn name(op: &Op) -> &'static str {
+    match op {
+        Op::Input(_) => "input",
+        Op::Constant(_) => "constant",
+        Op::DimValue(_) => "dim",
+        Op::Iota(_) => "iota",
+        Op::Elementwise(row) => row.row().name,
+        Op::Broadcast(_) => "broadcast",
+        Op::Permute(_) => "permute",
+        Op::Reshape(_) => "reshape",
+        Op::Slice(_) => "slice",
+        Op::Pad(_) => "pad",
+        Op::Concat(_) => "concat",
+        Op::Reduce(_) => "reduce",
+        Op::ArgReduce(op) => if op.least { "argmin" } else { "argmax" },
+        Op::Contract(_) => "contract",
+        Op::Gather(_) => "gather",
+        Op::ScatterAdd(_) => "scatter_add",
+        Op::Variable(_) => "variable",
+        Op::StopGradient => "stop_gradient",
+        Op::Derivative(op) => op.name(),
+        Op::Region(_) => "region",
+    }
+}
+
+/// The attributes of an operator, as they stand after the operands.
+fn attributes(facts: &Facts, op: &Op) -> Vec<String> {
+    let axis = |axis: &usize| format!("axis = {axis}");
+    match op {
+        Op::Input(i) | Op::Variable(i) => vec![i.to_string()],
+        Op::Constant(constant) => vec![show_constant(constant)],
+        Op::DimValue(op) => vec![facts.show(&op.0)],
+        Op::Iota(op) => vec![facts.show(&op.extent)],
+        Op::Elementwise(Ew::Cast(to)) => vec![format!("to = {}", to.name())],
+        Op::Elementwise(_) | Op::StopGradient | Op::Derivative(_) => Vec::new(),
+        Op::Broadcast(op) => {
+            vec![format!("shape = {}", facts.show_shape(&op.shape)), format!("axes = {:?}", op.axes)]
+        }
+        Op::Permute(op) => vec![format!("axes = {:?}", op.axes)],
+        Op::Reshape(op) => vec![format!("shape = {}", facts.show_shape(&op.shape))],
+        Op::Slice(op) => vec![list(&op.ranges, |range| show_range(facts, range))],
+        Op::Pad(op) => vec![list(&op.axes, |axis| show_border(facts, axis))],
+        Op::Concat(op) => vec![axis(&op.axis)],
+        Op::Reduce(op) => vec![format!("{:?}", op.kind).to_lowercase(), format!("axes = {:?}", op.axes)],
+        Op::ArgReduce(op) => vec![axis(&op.axis)],
+        Op::Contract(op) => vec![format!("batch = {:?}", op.batch), format!("sum = {:?}", op.sum)],
+        Op::Gather(op) => vec![axis(&op.axis)],
+        Op::ScatterAdd(op) => vec![
+            axis(&op.axis),
+            format!("extent = {}", facts.show(&op.extent)),
+            format!("index_rank = {}", op.index_rank),
+        ],
+        Op::Region(op) => vec![format!("output = {}", op.output)],
+    }
+}
+
+/// A constant so that its bits can be told; only NaN has payloads.
+fn show_constant(constant: &Constant) -> String {
+    match constant {
+        Constant::Bool(value) => value.to_string(),
+        Constant::Int(_, value) => value.to_string(),
+        Constant::Float(_, bits) => match f64::from_bits(*bits) {
+            value if value.is_nan() => format!("nan({bits:#x})"),
+            value => format!("{value:?}"),
+        },
+    }
+}
+
+fn show_range(facts: &Facts, range: &Range) -> String {
+    format!("{} step {} len {}", facts.show(&range.start), range.step, facts.show(&range.len))
+}
+
+fn show_border(facts: &Facts, axis: &PadAxis) -> String {
+    format!("{} gap {} extent {}", facts.show(&axis.low), axis.gap, facts.show(&axis.extent))
+}
+
+fn list<T>(items: &[T], show: impl Fn(&T) -> String) -> String {
+    let items: Vec<String> = items.iter().map(show).collect();
+    format!("[{}]", items.join(", "))
+}
+
+const fn relation(relation: Relation) -> &'static str {
+    match relation {
+        Relation::Eq => "==",
+        Relation::Ne => "!=",
+        Relation::Lt => "<",
+        Relation::Le => "<=",
+        Relation::Gt => ">",
+        Relation::Ge => ">=",
+    }
+}
