@@ -1,1 +1,51 @@
-//! Rewrites of the graph that change no bit of any result.
+//! Simplification: named rewrite rules on the typed graph, each with its equation.
+//!
+//! A rule keeps every bit of the value (the payload of a NaN aside), and none is licensed by what an extent
+//! happens to be.  The graph is rebuilt bottom up through [`rewriter::Rewriter::make`], so that a rule sees
+//! operands that are simple already; one pass reaches the normal form, in time linear in the graph.
+//! Contraction to fused multiply-adds is the last rewrite, and the only one that fixes how a value rounds.
+
+mod arithmetic;
+mod constants;
+mod contraction;
+mod fma;
+mod identities;
+mod logic;
+mod movement;
+mod range;
+mod reductions;
+mod rewriter;
+#[cfg(test)]
+mod tests;
+
+use crate::diag::Bug;
+use crate::graph::{Graph, NodeId, Op};
+use rewriter::Rewriter;
+
+/// A rewrite rule.
+pub struct Rule {
+    /// Its name.
+    pub name: &'static str,
+    /// What it makes of what.
+    pub equation: &'static str,
+    /// The node that replaces the operator applied to the operands, where the rule fits.
+    apply: fn(&mut Rewriter, &Op, &[NodeId]) -> Result<Option<NodeId>, Bug>,
+}
+
+/// All rules by family, in the order in which they are tried.
+pub const FAMILIES: [&[Rule]; 7] = [
+    identities::RULES,
+    constants::RULES,
+    arithmetic::RULES,
+    logic::RULES,
+    movement::RULES,
+    reductions::RULES,
+    contraction::RULES,
+];
+
+/// The simplest equal graph, without nodes that no output needs.
+pub fn run(graph: Graph) -> Result<Graph, Bug> {
+    let simple = rewriter::rewrite(&graph)?;
+    let live = rewriter::sweep(&simple)?;
+    fma::form(&live)
+}

@@ -1,0 +1,28 @@
+//! Nodes that only autodiff needs apart, and sub-graphs.
+
+use super::Rule;
+use crate::graph::Op;
+
+/// The rules of this family.
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "variable",
+        equation: "variable(x) = x",
+        apply: |_, op, inputs| Ok(if matches!(op, Op::Variable(_)) { inputs.first().copied() } else { None }),
+    },
+    Rule {
+        name: "stop_gradient",
+        equation: "stop_gradient(x) = x",
+        apply: |_, op, inputs| Ok(if matches!(op, Op::StopGradient) { inputs.first().copied() } else { None }),
+    },
+    Rule {
+        name: "region",
+        equation: "region(body, xs) = body(xs)",
+        apply: |rewriter, op, inputs| match op {
+            Op::Region(region) => {
+                region.inline(inputs, &mut |op, operands| rewriter.make(op, operands)).map(Some)
+            }
+            _ => Ok(None),
+        },
+    },
+];
