@@ -21,7 +21,6 @@ use super::ops::pad::PadAxis;
 use super::ops::slice::Range;
 use super::table::Ew;
 use super::{Graph, NodeId, Op, Type};
-use crate::dim::Dim;
 use crate::dim::facts::Facts;
 
 impl fmt::Display for Graph {
@@ -89,7 +88,13 @@ pub fn name(op: &Op) -> &'static str {
         Op::Pad(_) => "pad",
         Op::Concat(_) => "concat",
         Op::Reduce(_) => "reduce",
-        Op::ArgReduce(op) => if op.least { "argmin" } else { "argmax" },
+        Op::ArgReduce(op) => {
+            if op.least {
+                "argmin"
+            } else {
+                "argmax"
+            }
+        }
         Op::Contract(_) => "contract",
         Op::Gather(_) => "gather",
         Op::ScatterAdd(_) => "scatter_add",

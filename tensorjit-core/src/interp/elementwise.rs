@@ -28,7 +28,9 @@ fn element(row: Ew, work: DType, dtype: DType, args: &[Element]) -> Result<Eleme
     let scalar = row.eval(work, &scalars)?;
     let error = match row {
         Ew::Select => select_error(args),
-        _ if scalars.iter().all(|scalar| !matches!(scalar, Scalar::Float(_))) => exact_error(dtype, scalar, args),
+        _ if scalars.iter().all(|scalar| !matches!(scalar, Scalar::Float(_))) => {
+            exact_error(dtype, scalar, args)
+        }
         _ => match scalar {
             Scalar::Float(result) => float_error(row, dtype, &scalars, args, result)?,
             Scalar::Int(_) | Scalar::Bool(_) => discrete_error(row, work, args, scalar)?,
@@ -55,7 +57,11 @@ fn conversion_error(dtype: DType, result: f64) -> f64 {
 fn select_error(args: &[Element]) -> f64 {
     match args {
         [mask, yes, no] if mask.error == 0.0 => {
-            if mask.scalar == Scalar::Bool(true) { yes.error } else { no.error }
+            if mask.scalar == Scalar::Bool(true) {
+                yes.error
+            } else {
+                no.error
+            }
         }
         // Whichever is taken, equal branches give the same.
         [_, yes, no] if yes.scalar == no.scalar => yes.error.max(no.error),

@@ -45,9 +45,7 @@ fn apply(
     dtype: DType,
 ) -> Result<Value, Bug> {
     match op {
-        Op::Input(i) => {
-            inputs.get(*i as usize).cloned().ok_or_else(|| bug(format!("there is no input {i}")))
-        }
+        Op::Input(i) => inputs.get(*i as usize).cloned().ok_or_else(|| bug(format!("there is no input {i}"))),
         Op::Constant(op) => op.eval(env, operands, shape),
         Op::DimValue(op) => op.eval(env, operands, shape),
         Op::Iota(op) => op.eval(env, operands, shape),

@@ -7,7 +7,6 @@ use super::rewriter::Rewriter;
 use crate::diag::Bug;
 use crate::graph::ops::broadcast::Broadcast;
 use crate::graph::ops::constant::Constant;
-use crate::graph::table::Ew;
 use crate::graph::value::Scalar;
 use crate::graph::{NodeId, Op};
 
@@ -25,7 +24,11 @@ pub(super) const RULES: &[Rule] = &[
         },
     },
     Rule { name: "fold", equation: "f(c, d) = the value of f at c and d, rounded once", apply: fold },
-    Rule { name: "below_broadcast", equation: "f(broadcast(x), broadcast(y)) = broadcast(f(x, y))", apply: below },
+    Rule {
+        name: "below_broadcast",
+        equation: "f(broadcast(x), broadcast(y)) = broadcast(f(x, y))",
+        apply: below,
+    },
 ];
 
 fn fold(rewriter: &mut Rewriter, op: &Op, inputs: &[NodeId]) -> Result<Option<NodeId>, Bug> {
@@ -38,20 +41,11 @@ fn fold(rewriter: &mut Rewriter, op: &Op, inputs: &[NodeId]) -> Result<Option<No
         return Ok(None);
     };
     let work = rewriter.ty(*last).dtype;
-    let dtype = match row {
-        Ew::Cast(to) => *to,
-        _ => row.row().types.result(work),
-    };
-    // The evaluator goes through f64, where such an integer would round before it rounds to f32.
-    if let (DType::F32, [Scalar::Int(value)]) = (dtype, args.as_slice())
-        && value.unsigned_abs() > 1 << f64::MANTISSA_DIGITS
-    {
-        return Ok(None);
-    }
-    let value = match row.eval(work, &args)? {
+    let value = match row.fold(work, &args)? {
         Scalar::Float(value) if value.is_nan() => Scalar::Float(f64::NAN),
         value => value,
     };
+    let dtype = row.row().types.result(work);
     let shape = rewriter.ty(*first).shape.clone();
     match Constant::of(dtype, value) {
         Some(constant) => rewriter.full(constant, &shape),

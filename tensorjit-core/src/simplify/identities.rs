@@ -13,7 +13,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "stop_gradient",
         equation: "stop_gradient(x) = x",
-        apply: |_, op, inputs| Ok(if matches!(op, Op::StopGradient) { inputs.first().copied() } else { None }),
+        apply: |_, op, inputs| {
+            Ok(if matches!(op, Op::StopGradient) { inputs.first().copied() } else { None })
+        },
     },
     Rule {
         name: "region",

@@ -33,8 +33,9 @@ pub(super) const RULES: &[Rule] = &[
         name: "select_not",
         equation: "select(!m, a, b) = select(m, b, a)",
         apply: |rewriter, op, inputs| {
-            let found = selection(op, inputs)
-                .and_then(|[mask, yes, no]| Some([rewriter.as_ew(mask, Ew::Not)?.first().copied()?, no, yes]));
+            let found = selection(op, inputs).and_then(|[mask, yes, no]| {
+                Some([rewriter.as_ew(mask, Ew::Not)?.first().copied()?, no, yes])
+            });
             found.map_or(Ok(None), |operands| rewriter.ew(Ew::Select, &operands))
         },
     },

@@ -15,8 +15,6 @@ mod movement;
 mod range;
 mod reductions;
 mod rewriter;
-#[cfg(test)]
-mod tests;
 
 use crate::diag::Bug;
 use crate::graph::{Graph, NodeId, Op};
@@ -29,8 +27,11 @@ pub struct Rule {
     /// What it makes of what.
     pub equation: &'static str,
     /// The node that replaces the operator applied to the operands, where the rule fits.
-    apply: fn(&mut Rewriter, &Op, &[NodeId]) -> Result<Option<NodeId>, Bug>,
+    apply: Apply,
 }
+
+/// What a rule makes of an operator and its operands.
+type Apply = fn(&mut Rewriter, &Op, &[NodeId]) -> Result<Option<NodeId>, Bug>;
 
 /// All rules by family, in the order in which they are tried.
 pub const FAMILIES: [&[Rule]; 7] = [

@@ -145,9 +145,8 @@ fn nothing(rewriter: &mut Rewriter, op: &Op, inputs: &[NodeId]) -> Result<Option
     let Some(first) = inputs.first() else { return Ok(None) };
     let (shape, facts) = (&rewriter.ty(*first).shape, &rewriter.graph().facts);
     let rising = |axes: &[usize]| axes.iter().enumerate().all(|(i, axis)| i == *axis);
-    let same = |other: &[Dim]| {
-        shape.len() == other.len() && shape.iter().zip(other).all(|(a, b)| facts.same(a, b))
-    };
+    let same =
+        |other: &[Dim]| shape.len() == other.len() && shape.iter().zip(other).all(|(a, b)| facts.same(a, b));
     let stays = match op {
         Op::Broadcast(op) => same(&op.shape),
         Op::Permute(op) => rising(&op.axes),

@@ -36,11 +36,7 @@ impl Range {
     }
 
     fn union(self, other: Range) -> Range {
-        Range {
-            low: self.low.min(other.low),
-            high: self.high.max(other.high),
-            nan: self.nan || other.nan,
-        }
+        Range { low: self.low.min(other.low), high: self.high.max(other.high), nan: self.nan || other.nan }
     }
 
     /// The hull of `f` at all pairs of ends, for an `f` that is monotone in each operand; unknown where an operand

@@ -15,6 +15,9 @@ pub struct Region {
     pub output: usize,
 }
 
+/// Adds a node to the graph that takes a body in.
+pub type Add<'a> = dyn FnMut(Op, &[NodeId]) -> Result<NodeId, Bug> + 'a;
+
 impl Region {
     /// The type of the result.
     pub fn infer(&self, facts: &Facts, inputs: &[&Type]) -> Result<Type, Bug> {
@@ -43,11 +46,7 @@ impl Region {
     }
 
     /// Builds the nodes of the body that the result needs by `add`, bound to `captures`, and gives the result.
-    pub fn inline(
-        &self,
-        captures: &[NodeId],
-        add: &mut dyn FnMut(Op, &[NodeId]) -> Result<NodeId, Bug>,
-    ) -> Result<NodeId, Bug> {
+    pub fn inline(&self, captures: &[NodeId], add: &mut Add<'_>) -> Result<NodeId, Bug> {
         let result = self.result()?;
         let needed = self.body.reachable(&[result]);
         let mut image: Vec<Option<NodeId>> = vec![None; self.body.len()];
