@@ -19,3 +19,4 @@ pub mod schedule;
 #[cfg(feature = "llvm")]
 pub mod codegen;
 pub mod pipeline;
+pub mod docs;

@@ -65,7 +65,7 @@ fn to_integer(x: &[f64]) -> f64 {
 static TO_BOOL: Row = to_discrete(
     "cast_bool",
     DType::Bool,
-    "Whether the operand is not 0; NaN is not.",
+    "Whether the operand differs from 0, as NaN does.",
     |x| x[0].abs(),
     |l, from, x| cast(l, from, DType::Bool, x[0]),
 );

@@ -77,7 +77,7 @@ impl Formula {
 const PREFIX: u8 = 200;
 
 /// The constants of the rules by their names, other numbers as they are.
-fn show_number(value: f64) -> String {
+pub(crate) fn show_number(value: f64) -> String {
     use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LOG2_E};
     let named = [(FRAC_2_SQRT_PI, "2/sqrt(pi)"), (LN_2, "ln(2)"), (LOG2_E, "log2(e)")];
     match named.iter().find(|(number, _)| *number == value) {

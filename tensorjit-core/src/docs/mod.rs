@@ -1,0 +1,232 @@
+//! Documents that list things, written from the tables that the compiler itself reads.
+//!
+//! `cargo run -p tensorjit-core --example docs` writes them; a test fails where a file is stale.
+
+mod structural;
+
+use std::fmt::Write;
+
+use self::structural::{CONVENTIONS, STRUCTURAL};
+use crate::graph::table::Ew;
+use crate::graph::table::formula::{Formula, show_number};
+use crate::graph::table::row::{Accuracy, Derivative, Form, Kink, Row};
+
+/// A document: its path from the root of the repository, and its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// The path.
+    pub path: &'static str,
+    /// The text.
+    pub text: String,
+}
+
+/// All documents.
+pub fn all() -> Vec<Document> {
+    vec![Document { path: "docs/operators.md", text: operators() }]
+}
+
+/// `docs/operators.md`: every operator with types, meaning, derivative and accuracy.
+pub fn operators() -> String {
+    let mut text = String::from(OPENING);
+    text.push_str("\n## Elementwise functions\n\n");
+    text.push_str(ELEMENTWISE);
+    elementwise(&mut text, |row| row.form != Form::Internal);
+    text.push_str("\n### Made by the compiler alone\n\n");
+    elementwise(&mut text, |row| row.form == Form::Internal);
+    text.push_str("\n## Structural operators\n\n");
+    text.push_str(STRUCTURE);
+    text.push_str("| operator | written as | types | meaning | derivative |\n|---|---|---|---|---|\n");
+    for row in STRUCTURAL {
+        let cells = [row.op, row.written, row.types, row.doc, row.derivative].map(escape).join(" | ");
+        push(&mut text, format_args!("| {cells} |"));
+    }
+    text.push_str("\n## Derivatives at kinks\n\n");
+    text.push_str(KINKS);
+    text.push_str(&kinks());
+    text
+}
+
+/// The table of the derivatives where a function is not smooth; the README shows it too.
+pub fn kinks() -> String {
+    let mut text = String::from("| function | where | derivative | why |\n|---|---|---|---|\n");
+    for row in Ew::ALL.iter().map(|ew| ew.row()).filter(|row| row.form != Form::Internal) {
+        for kink in row.kinks.values {
+            let [place, partials] = kink_cells(row, kink);
+            push(
+                &mut text,
+                format_args!("| {} | {place} | {partials} | {} |", code(&written(row)), kink.why),
+            );
+        }
+    }
+    for row in CONVENTIONS {
+        let cells = [row.function, row.place, row.derivative, row.why].map(escape).join(" | ");
+        push(&mut text, format_args!("| {cells} |"));
+    }
+    text
+}
+
+const OPENING: &str = "\
+# Operators
+
+<!-- Written by `cargo run -p tensorjit-core --example docs` from the tables of the compiler; edit those. -->
+
+Everything the language computes is made of the operators below. Functions such as `softmax`, `gelu` or `layer_norm` are
+written in the language itself, of these operators, and have the derivatives that follow from theirs.
+";
+
+const ELEMENTWISE: &str = "\
+Operands have one shape and one element type; smaller shapes are broadcast first. *Numbers* are `i32`, `i64`, `f32` and
+`f64`; *floats* are `f32` and `f64`. The derivative is by each operand in order; in it, `out` is the result. It is 0 for
+integers and bools. A tangent or cotangent that is 0 stays 0, be the derivative infinite or NaN.
+
+Accuracy is the greatest error of the machine code in units in the last place (ULP), for f32 and f64: *exact* where nothing
+is rounded, *nearest* where the result is the nearest float to the true value. Integers wrap, and are exact.
+
+";
+
+const STRUCTURE: &str = "\
+The first column is the name in the textual form of graphs.
+
+";
+
+const KINKS: &str = "\
+Where a function is not smooth, its derivative is a convention or a one-sided limit:
+
+";
+
+/// The table of the rows that `keep` keeps.
+fn elementwise(text: &mut String, keep: fn(&Row) -> bool) {
+    text.push_str("| function | types | meaning | derivative | accuracy |\n|---|---|---|---|---|\n");
+    for row in Ew::ALL.iter().map(|ew| ew.row()).filter(|row| keep(row)) {
+        let (function, types) = (code(&written(row)), row.types.words());
+        let (doc, derivative, accuracy) = (escape(row.doc), derivative(row), accuracy(row.accuracy));
+        push(text, format_args!("| {function} | {types} | {doc} | {derivative} | {accuracy} |"));
+    }
+}
+
+/// How the language writes a function of its operands.
+fn written(row: &Row) -> String {
+    let names: Vec<&str> = row.operands.iter().map(|operand| operand.name).collect();
+    match (row.form, names.as_slice()) {
+        (Form::Infix(symbol, _), [left, right]) => format!("{left} {symbol} {right}"),
+        (Form::Prefix(symbol), [operand]) => format!("{symbol}{operand}"),
+        (Form::As, [operand]) => format!("{operand} as {}", row.name.trim_start_matches("cast_")),
+        _ => format!("{}({})", row.name, names.join(", ")),
+    }
+}
+
+/// The derivatives by the operands, or why there are none.
+fn derivative(row: &Row) -> String {
+    let names: Vec<&str> = row.operands.iter().map(|operand| operand.name).collect();
+    let show = |rule: &Formula| code(&rule.show(&names, "out"));
+    match row.derivative {
+        Derivative::Partials(rules) => rules().iter().map(show).collect::<Vec<_>>().join(", "),
+        Derivative::Linear { operands, .. } => {
+            let linear: Vec<String> = operands.iter().map(|position| code(names[*position])).collect();
+            format!("linear in {}", linear.join(" and "))
+        }
+        Derivative::StrongProduct => "`dmul(d', t) + dmul(d, t')`".to_owned(),
+        Derivative::Zero(why) => format!("0: {why}"),
+        Derivative::None(why) => format!("none: {why}"),
+    }
+}
+
+fn accuracy(bound: Accuracy) -> String {
+    let one = |ulp: f64| match ulp {
+        0.0 => "exact".to_owned(),
+        0.5 => "nearest".to_owned(),
+        _ => format!("{ulp} ULP"),
+    };
+    if bound.f32 == bound.f64 {
+        return one(bound.f32);
+    }
+    format!("{}, {}", one(bound.f32), one(bound.f64))
+}
+
+/// The place and the derivatives of a kink.
+fn kink_cells(row: &Row, kink: &Kink) -> [String; 2] {
+    let place: Vec<String> = row
+        .operands
+        .iter()
+        .zip(kink.at)
+        .map(|(operand, value)| code(&format!("{} = {value}", operand.name)))
+        .collect();
+    let partials: Vec<String> = kink.partials.iter().map(|value| show_number(*value)).collect();
+    [place.join(", "), partials.join(", ")]
+}
+
+/// Code in a cell of a table.
+fn code(text: &str) -> String {
+    format!("`{}`", escape(text))
+}
+
+/// Text in a cell of a table.
+fn escape(text: &str) -> String {
+    text.replace('|', "\\|").replace("  ", " ")
+}
+
+fn push(text: &mut String, line: std::fmt::Arguments<'_>) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn documents_are_fresh() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        for document in all() {
+            let found = std::fs::read_to_string(root.join(document.path)).unwrap_or_default();
+            assert!(
+                found == document.text,
+                "{} is stale: run `cargo run -p tensorjit-core --example docs`",
+                document.path
+            );
+        }
+    }
+
+    #[test]
+    fn every_function_is_listed() {
+        let text = operators();
+        for ew in Ew::ALL {
+            let function = code(&written(ew.row()));
+            assert!(text.contains(&format!("| {function} |")), "{function} is missing");
+        }
+    }
+
+    #[test]
+    fn every_variant_of_the_operators_is_listed() {
+        let source = include_str!("../graph/op.rs");
+        let body = source.split_once("pub enum Op {").expect("the enum").1;
+        let body = body.split_once("\n}").expect("its end").0;
+        let variants: Vec<&str> = body
+            .lines()
+            .map(str::trim)
+            .filter(|line| line.starts_with(|first: char| first.is_ascii_uppercase()))
+            .map(|line| line.trim_end_matches(',').split('(').next().unwrap_or(line))
+            .collect();
+        assert!(variants.len() > 15);
+        for variant in variants.into_iter().filter(|variant| *variant != "Elementwise") {
+            assert!(STRUCTURAL.iter().any(|row| row.variants.contains(&variant)), "{variant} is missing");
+        }
+    }
+
+    #[test]
+    fn rows_have_as_many_cells_as_their_heads() {
+        let mut columns = 0;
+        for line in operators().lines() {
+            let cells = line.replace("\\|", "").matches('|').count();
+            if !line.starts_with('|') {
+                columns = 0;
+            } else if columns == 0 {
+                columns = cells;
+            } else {
+                assert_eq!(cells, columns, "{line}");
+            }
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! What the documents say of the structural operators.
+
+/// A structural operator.
+pub(super) struct Structural {
+    /// The variants of [`crate::graph::Op`] that it describes.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the test of completeness reads it"))]
+    pub(super) variants: &'static [&'static str],
+    /// The name in the textual form of graphs.
+    pub(super) op: &'static str,
+    /// What the user writes.
+    pub(super) written: &'static str,
+    /// The element types.
+    pub(super) types: &'static str,
+    /// What it computes.
+    pub(super) doc: &'static str,
+    /// Its derivative.
+    pub(super) derivative: &'static str,
+}
+
+/// All structural operators, in the order of the enum.
+pub(super) const STRUCTURAL: &[Structural] = &[
+    Structural {
+        variants: &["Input"],
+        op: "input",
+        written: "a parameter",
+        types: "any",
+        doc: "The values that the caller passes.",
+        derivative: "what derivatives are asked by",
+    },
+    Structural {
+        variants: &["Constant"],
+        op: "constant",
+        written: "a literal",
+        types: "any",
+        doc: "One number or truth value, repeated where a tensor is wanted.",
+        derivative: "0",
+    },
+    Structural {
+        variants: &["DimValue"],
+        op: "dim",
+        written: "a dimension in an expression, `N as f32`",
+        types: "to i64",
+        doc: "The extent as a scalar.",
+        derivative: "0: integers carry no derivative",
+    },
+    Structural {
+        variants: &["Iota"],
+        op: "iota",
+        written: "`iota`, `arange`, `linspace`, `eye`",
+        types: "numbers",
+        doc: "0, 1, 2 and so on along an axis.",
+        derivative: "0",
+    },
+    Structural {
+        variants: &["Broadcast"],
+        op: "broadcast",
+        written: "`broadcast_to`, `expand_dims`, operands of smaller rank or with axes of extent 1",
+        types: "any",
+        doc: "Repeats along new axes and along axes of extent 1.",
+        derivative: "linear; its transpose sums over the repeated axes",
+    },
+    Structural {
+        variants: &["Permute"],
+        op: "permute",
+        written: "`transpose`, `permute`",
+        types: "any",
+        doc: "Reorders axes.",
+        derivative: "linear; its transpose is the inverse order",
+    },
+    Structural {
+        variants: &["Reshape"],
+        op: "reshape",
+        written: "`reshape`, `squeeze`",
+        types: "any",
+        doc: "The same elements in row-major order under another shape.",
+        derivative: "linear; its transpose is the first shape",
+    },
+    Structural {
+        variants: &["Slice"],
+        op: "slice",
+        written: "`x[1..N;2, .., 0]`, `flip`",
+        types: "any",
+        doc: "Every so many elements of each axis.",
+        derivative: "linear; its transpose pads with zeros",
+    },
+    Structural {
+        variants: &["Pad"],
+        op: "pad",
+        written: "`pad`",
+        types: "any",
+        doc: "Surrounds a tensor with one value.",
+        derivative: "linear; its transpose slices, and sums the border for the value",
+    },
+    Structural {
+        variants: &["Concat"],
+        op: "concat",
+        written: "`concat`, `stack`",
+        types: "any",
+        doc: "Puts tensors one after another along an axis.",
+        derivative: "linear; its transpose slices",
+    },
+    Structural {
+        variants: &["Reduce"],
+        op: "reduce",
+        written: "`sum`, `prod`, `max`, `min`, `any`, `all`, and by them `mean`, `var`",
+        types: "numbers; `any` and `all` of bools",
+        doc: "Folds axes away. Of no elements: 0, 1, -inf, inf, false, true; of integers the least for `max`, the greatest for `min`.",
+        derivative: "`sum`: linear, its transpose broadcasts; `prod`: the product of the others, exact at zeros; `max`, `min`: shared equally among the extremes",
+    },
+    Structural {
+        variants: &["ArgReduce"],
+        op: "arg_reduce",
+        written: "`argmax`, `argmin`",
+        types: "numbers, to i64",
+        doc: "The index of the first NaN, else of the first extreme, along an axis that is not empty.",
+        derivative: "0: integers carry no derivative",
+    },
+    Structural {
+        variants: &["Contract"],
+        op: "contract",
+        written: "`a @ b`, `matmul`, `dot`",
+        types: "numbers",
+        doc: "Sums products over paired axes, with batch axes.",
+        derivative: "linear in each operand; its transpose contracts the cotangent with the other",
+    },
+    Structural {
+        variants: &["Gather"],
+        op: "gather",
+        written: "`x[index]`",
+        types: "any, by i64",
+        doc: "Elements at computed indices along one axis. Indices out of range are clamped.",
+        derivative: "linear; its transpose is `scatter_add`",
+    },
+    Structural {
+        variants: &["ScatterAdd"],
+        op: "scatter_add",
+        written: "derivatives of `x[index]`",
+        types: "numbers, by i64",
+        doc: "Adds elements into zeros at computed indices along one axis.",
+        derivative: "linear; its transpose is `gather`",
+    },
+    Structural {
+        variants: &["Variable"],
+        op: "variable",
+        written: "a `let` name that is differentiated by",
+        types: "any",
+        doc: "The identity, never merged with an equal expression.",
+        derivative: "linear",
+    },
+    Structural {
+        variants: &["StopGradient"],
+        op: "stop_gradient",
+        written: "`stop_gradient`",
+        types: "any",
+        doc: "The identity.",
+        derivative: "0, as asked",
+    },
+    Structural {
+        variants: &["Derivative"],
+        op: "grad, vjp, jvp, hvp",
+        written: "`grad`, `vjp`, `jvp`, `hvp`",
+        types: "floats",
+        doc: "Derivatives, replaced by what computes them before anything else happens.",
+        derivative: "by differentiating that again",
+    },
+    Structural {
+        variants: &["Region"],
+        op: "region",
+        written: "by later parts of the language",
+        types: "any",
+        doc: "A result of a sub-graph applied to its captures.",
+        derivative: "that of the sub-graph",
+    },
+];
+
+/// A convention of derivatives that no row of the table of elementwise functions holds.
+pub(super) struct Convention {
+    /// The function.
+    pub(super) function: &'static str,
+    /// Where.
+    pub(super) place: &'static str,
+    /// The derivative.
+    pub(super) derivative: &'static str,
+    /// Why.
+    pub(super) why: &'static str,
+}
+
+/// Conventions of structural operators and of functions written in the language.
+pub(super) const CONVENTIONS: &[Convention] = &[
+    Convention {
+        function: "`max(x)`, `min(x)`",
+        place: "several equal extremes",
+        derivative: "1 over their number for each",
+        why: "equal elements share",
+    },
+    Convention {
+        function: "`prod(x)`",
+        place: "elements that are 0",
+        derivative: "the product of the other elements",
+        why: "exact, no division",
+    },
+    Convention {
+        function: "`relu(x)`",
+        place: "`x = 0`",
+        derivative: "0",
+        why: "as below it; second derivatives are 0 everywhere",
+    },
+    Convention {
+        function: "`select(mask, a, b)`",
+        place: "the branch not taken",
+        derivative: "0, where its value or derivative is NaN or infinite too",
+        why: "a zero that came through a mask stays zero through elementwise functions",
+    },
+    Convention {
+        function: "`a @ b`",
+        place: "a cotangent of 0 meets NaN or infinity",
+        derivative: "NaN",
+        why: "the zero of a contraction is IEEE's",
+    },
+];
