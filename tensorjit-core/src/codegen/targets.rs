@@ -1,8 +1,9 @@
 //! What code is made for: the levels of an architecture, or the one processor that the build names.
 
+use inkwell::AddressSpace;
 use inkwell::context::Context;
+use inkwell::intrinsics::Intrinsic;
 use inkwell::targets::{FileType, TargetMachine};
-use inkwell::types::BasicType;
 use tensorjit_runtime::abi::Level;
 use thiserror::Error;
 
@@ -34,7 +35,8 @@ pub enum UnsupportedTarget {
 }
 
 /// The targets to compile for, highest level first: all levels of the architecture, or, where the build names a
-/// processor (`-C target-cpu`; `native` is resolved), that one alone.
+/// processor (`-C target-cpu`; `native` is resolved), that one alone.  A processor that has less than the lowest
+/// level gets all levels too: the machine that runs them has it, or the call says what is missing.
 pub fn targets(triple: &str, cpu: Option<&str>) -> Result<Vec<Target>, UnsupportedTarget> {
     let unsupported = || UnsupportedTarget::Triple { triple: triple.into() };
     let (architecture, system) = triple.split_once('-').ok_or_else(unsupported)?;
@@ -46,8 +48,8 @@ pub fn targets(triple: &str, cpu: Option<&str>) -> Result<Vec<Target>, Unsupport
         "aarch64" => vec![neon(triple)],
         _ => return Err(unsupported()),
     };
-    match cpu {
-        None => Ok(levels),
+    let described = match cpu {
+        None => None,
         Some("native") => {
             let host = TargetMachine::get_default_triple();
             if !host.as_str().to_string_lossy().starts_with(architecture) {
@@ -55,10 +57,11 @@ pub fn targets(triple: &str, cpu: Option<&str>) -> Result<Vec<Target>, Unsupport
             }
             let cpu = TargetMachine::get_host_cpu_name().to_string();
             let features = TargetMachine::get_host_cpu_features().to_string();
-            Ok(vec![described(triple, cpu, features)?])
+            described(triple, cpu, features)?
         }
-        Some(cpu) => Ok(vec![described(triple, cpu.into(), String::new())?]),
-    }
+        Some(cpu) => described(triple, cpu.into(), String::new())?,
+    };
+    Ok(described.map_or(levels, |target| vec![target]))
 }
 
 fn x86_levels(triple: &str) -> Vec<Target> {
@@ -90,9 +93,9 @@ fn neon(triple: &str) -> Target {
     }
 }
 
-/// A processor by LLVM's name and features.  LLVM's interface does not tell what a named processor has, so that
-/// the instructions tell which it selects for a vector of 512 bits.
-fn described(triple: &str, cpu: String, features: String) -> Result<Target, Bug> {
+/// A processor by LLVM's name and features, unless it has less than the lowest level.  LLVM's interface does not
+/// tell what a named processor has, so that the instructions tell which it selects for a vector of 512 bits.
+fn described(triple: &str, cpu: String, features: String) -> Result<Option<Target>, Bug> {
     let guess = Target {
         level: Level::Native,
         triple: triple.into(),
@@ -103,39 +106,44 @@ fn described(triple: &str, cpu: String, features: String) -> Result<Target, Bug>
         fma: true,
     };
     if !triple.starts_with("x86_64") {
-        return Ok(Target { vector_bits: 128, ..guess });
+        return Ok(Some(Target { vector_bits: 128, ..guess }));
     }
     let assembly = probe(&guess)?;
+    if assembly.contains("floorf") {
+        return Ok(None);
+    }
     let (vector_bits, vector_registers) = match () {
         () if assembly.contains("%zmm") => (512, 32),
         () if assembly.contains("%ymm") => (256, 16),
         () => (128, 16),
     };
-    Ok(Target { vector_bits, vector_registers, fma: assembly.contains("vfmadd"), ..guess })
+    Ok(Some(Target { vector_bits, vector_registers, fma: assembly.contains("vfmadd"), ..guess }))
 }
 
-/// The assembly of a fused product and sum of sixteen `f32` in memory.
+/// The assembly of a fused product and sum of sixteen `f32` in memory, and of their rounding.
 fn probe(target: &Target) -> Result<String, Bug> {
     let machine = machine::machine(target)?;
     let context = Context::create();
     let module = context.create_module("probe");
     module.set_triple(&machine.get_triple());
     module.set_data_layout(&machine.get_target_data().get_data_layout());
-    let pointer = context.ptr_type(inkwell::AddressSpace::default());
-    let vector = context.f32_type().vec_type(16);
+    let pointer = context.ptr_type(AddressSpace::default());
     let function = module.add_function("probe", context.void_type().fn_type(&[pointer.into()], false), None);
     super::emit::attributes(&module.get_context(), function, target);
     let builder = context.create_builder();
     builder.position_at_end(context.append_basic_block(function, ""));
-    let argument = function.get_first_param().ok_or_else(|| bug("the probe has no argument"))?;
-    let argument = argument.into_pointer_value();
-    let x = builder.build_load(vector, argument, "")?;
-    let fma = inkwell::intrinsics::Intrinsic::find("llvm.fma")
-        .and_then(|fma| fma.get_declaration(&module, &[vector.as_basic_type_enum()]))
-        .ok_or_else(|| bug("LLVM has no llvm.fma"))?;
-    let y = builder.build_call(fma, &[x.into(), x.into(), x.into()], "")?;
-    let y = y.try_as_basic_value().basic().ok_or_else(|| bug("llvm.fma has no value"))?;
-    builder.build_store(argument, y)?;
+    let memory = function.get_first_param().ok_or_else(|| bug("the probe has no argument"))?;
+    let memory = memory.into_pointer_value();
+    let vector = context.f32_type().vec_type(16);
+    for (name, operands) in [("llvm.fma", 3), ("llvm.floor", 1)] {
+        let x = builder.build_load(vector, memory, "")?;
+        let intrinsic = Intrinsic::find(name)
+            .and_then(|intrinsic| intrinsic.get_declaration(&module, &[vector.into()]))
+            .ok_or_else(|| bug(format!("LLVM has no {name}")))?;
+        let y = builder.build_call(intrinsic, &vec![x.into(); operands], "")?;
+        let y = y.try_as_basic_value().basic().ok_or_else(|| bug(format!("{name} has no value")))?;
+        builder.build_store(memory, y)?;
+    }
     builder.build_return(None)?;
     Ok(String::from_utf8_lossy(&write(&module, &machine, FileType::Assembly)?).into_owned())
 }

@@ -7,7 +7,7 @@ mod builder;
 mod print;
 #[cfg(test)]
 pub(crate) mod tests;
-mod verify;
+pub(crate) mod verify;
 
 pub use builder::Builder;
 pub use verify::verify;

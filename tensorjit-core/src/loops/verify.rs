@@ -215,7 +215,7 @@ impl Verifier<'_> {
 }
 
 /// How many operands an operation has.
-fn arity(prim: Prim) -> usize {
+pub(crate) fn arity(prim: Prim) -> usize {
     match prim {
         Prim::FNeg | Prim::FAbs | Prim::Sqrt | Prim::Floor | Prim::Ceil | Prim::Trunc | Prim::RoundEven => 1,
         Prim::Bitcast(_) | Prim::Convert(_) => 1,
@@ -225,7 +225,7 @@ fn arity(prim: Prim) -> usize {
 }
 
 /// Whether operands of type `source`, the mask of a select aside, make a `result`.
-fn legal(prim: Prim, source: DType, result: DType) -> bool {
+pub(crate) fn legal(prim: Prim, source: DType, result: DType) -> bool {
     let same = source == result;
     match prim {
         Prim::Add | Prim::Sub | Prim::Mul => same && source != DType::Bool,

@@ -1,5 +1,8 @@
 //! Kernels written by hand, compiled, run, and compared with what Rust computes.
 
+mod matmul;
+mod objects;
+mod prims;
 mod run;
 
 use std::ptr;
@@ -59,19 +62,19 @@ impl Element for bool {
     const DTYPE: DType = DType::Bool;
 }
 
-/// A compiled kernel.
+/// Compiled kernels.
 struct Compiled {
     loaded: Loaded,
 }
 
 impl Compiled {
-    fn new(kernel: Kernel) -> Compiled {
-        let object = compile(&[("kernel".into(), kernel)], Visibility::Exported).expect("compiles");
+    fn of(kernels: &[(String, Kernel)]) -> Compiled {
+        let object = compile(kernels, Visibility::Exported).expect("compiles");
         Compiled { loaded: Loaded::new(&[object]).expect("links") }
     }
 
-    /// Runs it on arguments that are long enough for what it touches.
-    fn run(&self, args: &[*mut u8], dims: &[i64], arena: &mut [u8]) {
+    /// Runs one on arguments that are long enough for what it touches.
+    fn run(&self, symbol: &str, args: &[*mut u8], dims: &[i64], arena: &mut [u8]) {
         unsafe extern "C" fn serial(
             _: *const Host,
             count: i64,
@@ -84,7 +87,7 @@ impl Compiled {
             }
         }
         let host = Host { parallel_for: serial };
-        let entry = self.loaded.entry("kernel").expect("is exported");
+        let entry = self.loaded.entry(symbol).expect("is exported");
         // SAFETY: the test that wrote the kernel passes arguments as long as it needs.
         unsafe { entry(args.as_ptr(), dims.as_ptr(), arena.as_mut_ptr(), ptr::from_ref(&host)) };
     }
@@ -107,11 +110,11 @@ fn apply<I: Element, O: Element>(
     let output = k.arg(O::DTYPE, inputs.len() as u32);
     let n = k.symbol(0);
     body(&mut k, &buffers, output, n);
-    let compiled = Compiled::new(k.finish());
+    let compiled = Compiled::of(&[("kernel".into(), k.finish())]);
     let mut copies: Vec<Vec<I>> = inputs.iter().map(|input| input.to_vec()).collect();
     let mut result = vec![O::default(); length];
     let mut args: Vec<*mut u8> = copies.iter_mut().map(|copy| address(copy)).collect();
     args.push(address(&mut result));
-    compiled.run(&args, &[length as i64], &mut []);
+    compiled.run("kernel", &args, &[length as i64], &mut []);
     result
 }

@@ -175,10 +175,10 @@ fn arena_offsets_are_evaluated() {
             k.store(buffer, zero, mark, None);
         }
         k.store(output, zero, zero, None);
-        let compiled = Compiled::new(k.finish());
+        let compiled = Compiled::of(&[("kernel".into(), k.finish())]);
         for (n, m) in [(4, 3), (6, 3), (0, 1), (11, 4)] {
             let mut arena = vec![0_u8; 4000 * (dims.len() + 2)];
-            compiled.run(&[address(&mut [1_i64])], &[n, m], &mut arena);
+            compiled.run("kernel", &[address(&mut [1_i64])], &[n, m], &mut arena);
             let found: Vec<usize> = (0..arena.len()).filter(|at| arena[*at] != 0).collect();
             let expected: Vec<usize> = dims
                 .iter()
