@@ -17,7 +17,7 @@ pub(super) fn expand(old: &Graph) -> Result<Graph, Failure> {
     let new = Graph::new(old.facts.clone(), old.inputs.clone());
     let mut expansion = Expansion {
         old,
-        live: live(old),
+        live: old.reachable(&old.outputs),
         image: vec![None; old.len()],
         new,
         gradients: BTreeMap::new(),
@@ -172,24 +172,12 @@ impl Expansion<'_> {
     }
 }
 
-/// Which nodes the outputs need.
-fn live(graph: &Graph) -> Vec<bool> {
-    let mut live = vec![false; graph.len()];
-    graph.outputs.iter().for_each(|output| live[output.0 as usize] = true);
-    for id in graph.ids().rev() {
-        if live[id.0 as usize] {
-            graph.node(id).inputs.iter().for_each(|input| live[input.0 as usize] = true);
-        }
-    }
-    live
-}
-
 /// The graph of what the outputs need, with those inputs that are kept.
 pub(super) fn prune(graph: &Graph, kept: &[bool]) -> Result<Graph, Bug> {
     let is_kept = |position: usize| kept.get(position).copied().unwrap_or(false);
     let inputs = graph.inputs.iter().enumerate().filter(|(i, _)| is_kept(*i)).map(|(_, input)| input.clone());
     let mut new = Graph::new(graph.facts.clone(), inputs.collect());
-    let live = live(graph);
+    let live = graph.reachable(&graph.outputs);
     let mut image: Vec<Option<NodeId>> = vec![None; graph.len()];
     for id in graph.ids().filter(|id| live[id.0 as usize]) {
         let node = graph.node(id);

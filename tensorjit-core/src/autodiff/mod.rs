@@ -15,6 +15,8 @@ mod flow;
 mod linearize;
 mod region;
 mod rules;
+#[cfg(test)]
+mod tests;
 mod transpose;
 
 use crate::diag::Failure;

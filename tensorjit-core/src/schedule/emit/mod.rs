@@ -180,7 +180,10 @@ impl Emit<'_> {
                 (crate::graph::Op::Input(input), _) => self.arguments[*input as usize],
                 (_, Some(stored)) => stored.buf,
                 _ => {
-                    return Err(Bug::new("schedule", format!("{:?} is copied but stands nowhere", copy.from)));
+                    return Err(Bug::new(
+                        "schedule",
+                        format!("{:?} is copied but stands nowhere", copy.from),
+                    ));
                 }
             };
             let source = match &copy.through {

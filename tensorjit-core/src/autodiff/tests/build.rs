@@ -1,0 +1,149 @@
+//! Graphs for tests, written like formulas, and their values.
+
+use tensorjit_runtime::abi::DType;
+
+use crate::autodiff;
+use crate::diag::Origin;
+use crate::dim::facts::{Facts, SymbolInfo};
+use crate::dim::{Dim, Sym};
+use crate::graph::ops::broadcast::Broadcast;
+use crate::graph::ops::constant::Constant;
+use crate::graph::ops::contract::Contract;
+use crate::graph::ops::derivative::Derivative;
+use crate::graph::ops::reduce::{Reduce, ReduceKind};
+use crate::graph::table::Ew;
+use crate::graph::value::Value;
+use crate::graph::{Graph, Input, NodeId, Op, Type};
+use crate::interp;
+
+/// A graph under construction; every operand is well typed or the test fails.
+pub(super) struct Build {
+    pub(super) graph: Graph,
+}
+
+impl Build {
+    /// A graph over symbols of the given names.
+    pub(super) fn new(symbols: &[&str]) -> Build {
+        let info = |name: &&str| SymbolInfo { name: (*name).to_owned(), low: 0, high: 1 << 20 };
+        let facts = Facts { symbols: symbols.iter().map(info).collect(), ..Facts::default() };
+        Build { graph: Graph::new(facts, Vec::new()) }
+    }
+
+    pub(super) fn typed(&mut self, ty: Type) -> NodeId {
+        let position = self.graph.inputs.len() as u32;
+        self.graph.inputs.push(Input { name: format!("x{position}"), ty });
+        self.op(Op::Input(position), &[])
+    }
+
+    /// An input of f64.
+    pub(super) fn input(&mut self, shape: &[Dim]) -> NodeId {
+        self.typed(Type::new(DType::F64, shape))
+    }
+
+    pub(super) fn op(&mut self, op: Op, inputs: &[NodeId]) -> NodeId {
+        self.graph.add(op, inputs, Origin(0)).unwrap()
+    }
+
+    pub(super) fn ew(&mut self, row: Ew, inputs: &[NodeId]) -> NodeId {
+        self.op(Op::Elementwise(row), inputs)
+    }
+
+    pub(super) fn shape(&self, id: NodeId) -> Vec<Dim> {
+        self.graph.ty(id).shape.clone()
+    }
+
+    /// A number, shaped like a node.
+    pub(super) fn number(&mut self, value: f64, like: NodeId) -> NodeId {
+        let ty = self.graph.ty(like).clone();
+        let scalar = self.op(Op::Constant(Constant::number(ty.dtype, value)), &[]);
+        self.broadcast(scalar, &ty.shape, &[])
+    }
+
+    pub(super) fn broadcast(&mut self, x: NodeId, shape: &[Dim], axes: &[usize]) -> NodeId {
+        self.op(Op::Broadcast(Broadcast { shape: shape.to_vec(), axes: axes.to_vec() }), &[x])
+    }
+
+    pub(super) fn reduce(&mut self, kind: ReduceKind, x: NodeId, axes: &[usize]) -> NodeId {
+        self.op(Op::Reduce(Reduce { kind, axes: axes.to_vec() }), &[x])
+    }
+
+    /// The sum of all elements.
+    pub(super) fn total(&mut self, x: NodeId) -> NodeId {
+        let axes: Vec<usize> = (0..self.graph.ty(x).rank()).collect();
+        if axes.is_empty() { x } else { self.reduce(ReduceKind::Sum, x, &axes) }
+    }
+
+    /// The product of two matrices.
+    pub(super) fn matmul(&mut self, a: NodeId, b: NodeId) -> NodeId {
+        self.op(Op::Contract(Contract { batch: Vec::new(), sum: vec![(1, 0)] }), &[a, b])
+    }
+
+    pub(super) fn grad(&mut self, y: NodeId, x: NodeId) -> NodeId {
+        self.op(Op::Derivative(Derivative::Grad), &[y, x])
+    }
+
+    pub(super) fn vjp(&mut self, y: NodeId, x: NodeId, seed: NodeId) -> NodeId {
+        self.op(Op::Derivative(Derivative::Vjp), &[y, x, seed])
+    }
+
+    pub(super) fn jvp(&mut self, y: NodeId, x: NodeId, seed: NodeId) -> NodeId {
+        self.op(Op::Derivative(Derivative::Jvp), &[y, x, seed])
+    }
+
+    pub(super) fn hvp(&mut self, y: NodeId, x: NodeId, vector: NodeId) -> NodeId {
+        self.op(Op::Derivative(Derivative::Hvp), &[y, x, vector])
+    }
+
+    /// The graph with its derivatives expanded.
+    pub(super) fn expanded(&self, outputs: &[NodeId]) -> Graph {
+        let mut graph = self.graph.clone();
+        graph.outputs = outputs.to_vec();
+        autodiff::run(graph).unwrap()
+    }
+
+    /// The values of nodes, derivatives expanded.
+    pub(super) fn eval(&self, dims: &[i64], inputs: &[Value], outputs: &[NodeId]) -> Vec<Value> {
+        interp::run(&self.expanded(outputs), dims, inputs).unwrap()
+    }
+
+    /// The values of one node for inputs of f64 without symbols.
+    pub(super) fn at(&self, inputs: &[&[f64]], output: NodeId) -> Vec<f64> {
+        let values: Vec<Value> =
+            self.graph.inputs.iter().zip(inputs).map(|(i, x)| tensor(i, &[], x)).collect();
+        self.eval(&[], &values, &[output])[0].to_f64()
+    }
+}
+
+/// The value of an input, or of zeros where there are too few numbers.
+pub(super) fn tensor(input: &Input, dims: &[i64], numbers: &[f64]) -> Value {
+    let extent = |dim: &Dim| dim.eval(&|Sym(i)| dims.get(i as usize).copied()).unwrap() as usize;
+    let shape: Vec<usize> = input.ty.shape.iter().map(extent).collect();
+    Value::floats(input.ty.dtype, &shape, numbers)
+}
+
+/// A fixed extent.
+pub(super) fn n(extent: i64) -> Dim {
+    Dim::constant(extent)
+}
+
+/// The symbol of that index.
+pub(super) fn s(index: u32) -> Dim {
+    Dim::sym(Sym(index))
+}
+
+/// Random numbers in `low..high`, the same for the same seed.
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    pub(super) fn next(&mut self, low: f64, high: f64) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        low + (high - low) * ((self.0 >> 11) as f64 / (1u64 << 53) as f64)
+    }
+
+    pub(super) fn like(&mut self, input: &Input, dims: &[i64], low: f64, high: f64) -> Value {
+        let extent = |dim: &Dim| dim.eval(&|Sym(i)| dims.get(i as usize).copied()).unwrap() as usize;
+        let count: usize = input.ty.shape.iter().map(extent).product();
+        let numbers: Vec<f64> = (0..count).map(|_| self.next(low, high)).collect();
+        tensor(input, dims, &numbers)
+    }
+}

@@ -1,0 +1,325 @@
+//! Every operator against central differences, along random directions, first and second derivatives.
+
+use tensorjit_runtime::abi::DType;
+
+use super::build::{Build, Random, n, s, tensor};
+use crate::graph::ops::arg_reduce::ArgReduce;
+use crate::graph::ops::concat::Concat;
+use crate::graph::ops::contract::Contract;
+use crate::graph::ops::dim_value::DimValue;
+use crate::graph::ops::gather::Gather;
+use crate::graph::ops::iota::Iota;
+use crate::graph::ops::pad::{Pad, PadAxis};
+use crate::graph::ops::permute::Permute;
+use crate::graph::ops::reduce::ReduceKind;
+use crate::graph::ops::region::Region;
+use crate::graph::ops::reshape::Reshape;
+use crate::graph::ops::scatter_add::ScatterAdd;
+use crate::graph::ops::slice::{Range, Slice};
+use crate::graph::table::Ew;
+use crate::graph::table::row::Derivative;
+use crate::graph::value::Value;
+use crate::graph::{NodeId, Op};
+use std::rc::Rc;
+
+/// A function of the inputs that it declares.
+struct Case {
+    name: &'static str,
+    low: f64,
+    high: f64,
+    build: fn(&mut Build) -> NodeId,
+}
+
+const fn case(name: &'static str, low: f64, high: f64, build: fn(&mut Build) -> NodeId) -> Case {
+    Case { name, low, high, build }
+}
+
+/// The structural operators, each over symbols N and M.
+const CASES: &[Case] = &[
+    case("sum", -2.0, 2.0, |b| {
+        let x = b.input(&[s(0), n(3), s(1)]);
+        let x = b.ew(Ew::Square, &[x]);
+        b.reduce(ReduceKind::Sum, x, &[0, 2])
+    }),
+    case("prod", -2.0, 2.0, |b| {
+        let x = b.input(&[s(0), n(2), s(1)]);
+        b.reduce(ReduceKind::Prod, x, &[0, 2])
+    }),
+    case("prod of the inner axis", -2.0, 2.0, |b| {
+        let x = b.input(&[n(2), s(0)]);
+        let x = b.ew(Ew::Sin, &[x]);
+        b.reduce(ReduceKind::Prod, x, &[1])
+    }),
+    case("max", -2.0, 2.0, |b| {
+        let x = b.input(&[s(0), n(3), s(1)]);
+        let x = b.ew(Ew::Sin, &[x]);
+        b.reduce(ReduceKind::Max, x, &[1])
+    }),
+    case("min", -2.0, 2.0, |b| {
+        let x = b.input(&[n(2), n(3)]);
+        let x = b.ew(Ew::Square, &[x]);
+        b.reduce(ReduceKind::Min, x, &[0, 1])
+    }),
+    case("argmax", -2.0, 2.0, |b| {
+        let x = b.input(&[n(3), n(2)]);
+        let found = b.op(Op::ArgReduce(ArgReduce { least: false, axis: 0 }), &[x]);
+        let found = b.ew(Ew::Cast(DType::F64), &[found]);
+        let sum = b.reduce(ReduceKind::Sum, x, &[0]);
+        b.ew(Ew::Mul, &[sum, found])
+    }),
+    case("matrix product", -2.0, 2.0, |b| {
+        let (x, w) = (b.input(&[s(0), n(3)]), b.input(&[n(3), s(1)]));
+        b.matmul(x, w)
+    }),
+    case("product with itself", -2.0, 2.0, |b| {
+        let x = b.input(&[n(3), n(3)]);
+        b.matmul(x, x)
+    }),
+    case("contraction with batches in odd places", -2.0, 2.0, |b| {
+        let a = b.input(&[n(2), s(0), n(3), n(2)]);
+        let c = b.input(&[n(3), n(2), s(1), n(2)]);
+        b.op(Op::Contract(Contract { batch: vec![(3, 1)], sum: vec![(2, 0), (0, 3)] }), &[a, c])
+    }),
+    case("outer product", -2.0, 2.0, |b| {
+        let (x, y) = (b.input(&[s(0)]), b.input(&[s(1)]));
+        b.op(Op::Contract(Contract { batch: vec![], sum: vec![] }), &[x, y])
+    }),
+    case("gather", -2.0, 2.0, |b| {
+        let x = b.input(&[n(2), n(4), s(0)]);
+        let x = b.ew(Ew::Square, &[x]);
+        let place = b.op(Op::Iota(Iota { dtype: DType::I64, extent: n(6) }), &[]);
+        let place = b.op(Op::Reshape(Reshape { shape: vec![n(2), n(3)] }), &[place]);
+        b.op(Op::Gather(Gather { axis: 1 }), &[x, place])
+    }),
+    case("scatter_add", -2.0, 2.0, |b| {
+        let x = b.input(&[s(0), n(4)]);
+        let x = b.ew(Ew::Square, &[x]);
+        let place = b.op(Op::Iota(Iota { dtype: DType::I64, extent: n(4) }), &[]);
+        let two = b.number(2.0, place);
+        let place = b.ew(Ew::Rem, &[place, two]);
+        b.op(Op::ScatterAdd(ScatterAdd { axis: 1, extent: n(3), index_rank: 1 }), &[place, x])
+    }),
+    case("broadcast", -2.0, 2.0, |b| {
+        let x = b.input(&[n(2), n(1)]);
+        let x = b.ew(Ew::Square, &[x]);
+        b.broadcast(x, &[s(0), n(2), n(4)], &[1, 2])
+    }),
+    case("permute", -2.0, 2.0, |b| {
+        let x = b.input(&[n(2), s(0), n(3)]);
+        let x = b.ew(Ew::Square, &[x]);
+        b.op(Op::Permute(Permute { axes: vec![2, 0, 1] }), &[x])
+    }),
+    case("reshape", -2.0, 2.0, |b| {
+        let x = b.input(&[n(2), s(0), n(3)]);
+        let x = b.ew(Ew::Square, &[x]);
+        b.op(Op::Reshape(Reshape { shape: vec![s(0), n(6)] }), &[x])
+    }),
+    case("slice with steps", -2.0, 2.0, |b| {
+        let x = b.input(&[n(7), n(5)]);
+        let x = b.ew(Ew::Square, &[x]);
+        let ranges =
+            vec![Range { start: n(1), step: 2, len: n(3) }, Range { start: n(4), step: -2, len: n(2) }];
+        b.op(Op::Slice(Slice { ranges }), &[x])
+    }),
+    case("pad with gaps", -2.0, 2.0, |b| {
+        let (x, fill) = (b.input(&[n(3), n(2)]), b.input(&[]));
+        let x = b.ew(Ew::Square, &[x]);
+        let axes =
+            vec![PadAxis { low: n(1), extent: n(7), gap: 1 }, PadAxis { low: n(0), extent: n(4), gap: 0 }];
+        b.op(Op::Pad(Pad { axes }), &[x, fill])
+    }),
+    case("concat", -2.0, 2.0, |b| {
+        let (x, y) = (b.input(&[n(2), s(0)]), b.input(&[n(2), n(3)]));
+        let x = b.ew(Ew::Square, &[x]);
+        b.op(Op::Concat(Concat { axis: 1 }), &[x, y, x])
+    }),
+    case("dimension as a number", -2.0, 2.0, |b| {
+        let x = b.input(&[s(0)]);
+        let extent = b.op(Op::DimValue(DimValue(s(0))), &[]);
+        let extent = b.ew(Ew::Cast(DType::F64), &[extent]);
+        let x = b.ew(Ew::Square, &[x]);
+        let sum = b.total(x);
+        b.ew(Ew::Mul, &[sum, extent])
+    }),
+    case("variable", -2.0, 2.0, |b| {
+        let x = b.input(&[s(0)]);
+        let x = b.op(Op::Variable(7), &[x]);
+        b.ew(Ew::Square, &[x])
+    }),
+    case("region", -2.0, 2.0, |b| {
+        let mut inner = Build::new(&["N", "M"]);
+        let (p, q) = (inner.input(&[s(0)]), inner.input(&[s(0)]));
+        let product = inner.ew(Ew::Mul, &[p, q]);
+        let sine = inner.ew(Ew::Sin, &[product]);
+        let zero = inner.number(0.0, p);
+        let mask = inner.ew(Ew::Gt, &[p, zero]);
+        let kept = inner.ew(Ew::Select, &[mask, sine, q]);
+        inner.graph.outputs = vec![product, kept];
+        let body = Rc::new(inner.graph);
+        let (x, y) = (b.input(&[s(0)]), b.input(&[s(0)]));
+        let first = b.op(Op::Region(Region { body: body.clone(), output: 0 }), &[x, y]);
+        let second = b.op(Op::Region(Region { body, output: 1 }), &[y, first]);
+        b.ew(Ew::Add, &[first, second])
+    }),
+    case("softmax", -2.0, 2.0, |b| {
+        let x = b.input(&[s(0), n(4)]);
+        let shape = b.shape(x);
+        let greatest = b.reduce(ReduceKind::Max, x, &[1]);
+        let greatest = b.op(Op::StopGradient, &[greatest]);
+        let greatest = b.broadcast(greatest, &shape, &[0]);
+        let shifted = b.ew(Ew::Sub, &[x, greatest]);
+        let e = b.ew(Ew::Exp, &[shifted]);
+        let total = b.reduce(ReduceKind::Sum, e, &[1]);
+        let total = b.broadcast(total, &shape, &[0]);
+        b.ew(Ew::Div, &[e, total])
+    }),
+];
+
+#[test]
+fn structural_operators() {
+    for case in CASES {
+        for dims in [[1, 1], [2, 3], [3, 2]] {
+            let mut b = Build::new(&["N", "M"]);
+            let y = (case.build)(&mut b);
+            check(case.name, b, y, &dims, &|random, input| random.like(input, &dims, case.low, case.high));
+        }
+    }
+}
+
+#[test]
+fn structural_operators_of_nothing() {
+    for case in CASES {
+        let mut b = Build::new(&["N", "M"]);
+        let y = (case.build)(&mut b);
+        check(case.name, b, y, &[0, 0], &|random, input| random.like(input, &[0, 0], -1.0, 1.0));
+    }
+}
+
+/// Every row that has a derivative, at samples of its domain that are away from its kinks.
+#[test]
+fn rows_of_the_table() {
+    for row in Ew::ALL.iter().filter(|row| !matches!(row.row().derivative, Derivative::Zero(_))) {
+        let (mut b, operands) = (Build::new(&[]), row.row().operands);
+        let bools = matches!(row, Ew::Select);
+        let inputs: Vec<NodeId> = operands.iter().map(|_| b.input(&[n(5)])).collect();
+        let mut args = inputs.clone();
+        if bools {
+            let half = b.number(0.5, args[0]);
+            args[0] = b.ew(Ew::Gt, &[args[0], half]);
+        }
+        let mut y = b.ew(*row, &args);
+        if b.graph.ty(y).dtype != DType::F64 {
+            y = b.ew(Ew::Cast(DType::F64), &[y]);
+        }
+        let smooth = |random: &mut Random| {
+            loop {
+                let point: Vec<f64> = operands.iter().map(|o| random.next(o.low, o.high)).collect();
+                if (row.row().kinks.distance)(&point) > 0.05 && (!bools || (point[0] - 0.5).abs() > 0.05) {
+                    return point;
+                }
+            }
+        };
+        let mut random = Random(3);
+        let points: Vec<Vec<f64>> = (0..5).map(|_| smooth(&mut random)).collect();
+        let columns: Vec<Vec<f64>> =
+            (0..operands.len()).map(|i| points.iter().map(|point| point[i]).collect()).collect();
+        check(row.row().name, b, y, &[], &|random, input| match columns.get(random.0 as usize) {
+            Some(column) => tensor(input, &[], column),
+            None => random.like(input, &[], -1.0, 1.0),
+        });
+    }
+}
+
+/// Compares forward, reverse and both second derivatives of `y` with central differences.
+///
+/// `sample` is asked for the value of each input, with a generator whose seed is the input's position, and for
+/// directions, with other seeds.
+fn check(
+    name: &str,
+    mut b: Build,
+    y: NodeId,
+    dims: &[i64],
+    sample: &dyn Fn(&mut Random, &crate::graph::Input) -> Value,
+) {
+    let declared = b.graph.inputs.clone();
+    let variables: Vec<NodeId> = b
+        .graph
+        .ids()
+        .filter(|id| matches!(b.graph.node(*id).op, Op::Input(_)) && b.graph.ty(*id).dtype.is_float())
+        .collect();
+    let shape = b.shape(y);
+    let seed = b.input(&shape);
+    let directions: Vec<NodeId> = variables.iter().map(|x| b.input(&b.shape(*x))).collect();
+    let point: Vec<Value> =
+        declared.iter().enumerate().map(|(i, input)| sample(&mut Random(i as u64), input)).collect();
+    let rest: Vec<Value> = b.graph.inputs[declared.len()..]
+        .iter()
+        .enumerate()
+        .map(|(i, input)| Random(1000 + i as u64).like(input, dims, -1.0, 1.0))
+        .collect();
+
+    let pairs = variables.iter().zip(&directions);
+    let forward: Vec<NodeId> = pairs.map(|(x, v)| b.jvp(y, *x, *v)).collect();
+    let forward = forward.into_iter().reduce(|a, c| b.ew(Ew::Add, &[a, c])).unwrap();
+    let reverse: Vec<NodeId> = variables.iter().map(|x| b.vjp(y, *x, seed)).collect();
+    let mut second = Vec::new();
+    for gradient in &reverse {
+        let parts: Vec<NodeId> =
+            variables.iter().zip(&directions).map(|(x, v)| b.jvp(*gradient, *x, *v)).collect();
+        second.push(parts.into_iter().reduce(|a, c| b.ew(Ew::Add, &[a, c])).unwrap());
+    }
+    // The same second derivative backward over backward: of the gradients' product with the directions.
+    let products: Vec<NodeId> =
+        reverse.iter().zip(&directions).map(|(g, v)| b.ew(Ew::Mul, &[*g, *v])).collect();
+    let totals: Vec<NodeId> = products.into_iter().map(|product| b.total(product)).collect();
+    let slope = totals.into_iter().reduce(|a, c| b.ew(Ew::Add, &[a, c])).unwrap();
+    let backward: Vec<NodeId> = variables.iter().map(|x| b.grad(slope, *x)).collect();
+
+    let inputs = |step: f64| -> Vec<Value> {
+        let mut moved: Vec<Value> = point.clone();
+        for (x, direction) in moved.iter_mut().zip(&rest[1..]) {
+            for (element, change) in x.elements.iter_mut().zip(&direction.elements) {
+                element.scalar = crate::graph::value::Scalar::Float(element.float() + step * change.float());
+            }
+        }
+        moved.into_iter().chain(rest.iter().cloned()).collect()
+    };
+    let step = 1e-4;
+    let difference = |outputs: &[NodeId]| -> Vec<Vec<f64>> {
+        let (high, low) = (b.eval(dims, &inputs(step), outputs), b.eval(dims, &inputs(-step), outputs));
+        let slope = |(high, low): (&Value, &Value)| {
+            high.to_f64().iter().zip(low.to_f64()).map(|(h, l)| (h - l) / (2.0 * step)).collect()
+        };
+        high.iter().zip(&low).map(slope).collect()
+    };
+    let here = inputs(0.0);
+    let values = |outputs: &[NodeId]| -> Vec<Vec<f64>> {
+        b.eval(dims, &here, outputs).iter().map(Value::to_f64).collect()
+    };
+
+    let expected = difference(&[y]);
+    close(name, "forward", &values(&[forward]), &expected);
+    let against = |a: &[Vec<f64>], b: &[Vec<f64>]| -> f64 {
+        a.iter().flatten().zip(b.iter().flatten()).map(|(a, b)| a * b).sum()
+    };
+    let along: Vec<Vec<f64>> = rest[1..].iter().map(Value::to_f64).collect();
+    let reversed = against(&values(&reverse), &along);
+    close(name, "reverse", &[vec![reversed]], &[vec![against(&expected, &[rest[0].to_f64()])]]);
+    let expected = difference(&reverse);
+    close(name, "forward over reverse", &values(&second), &expected);
+    close(name, "reverse over reverse", &values(&backward), &expected);
+    for (x, gradient) in variables.iter().zip(&reverse) {
+        assert_eq!(b.graph.ty(*x), b.graph.ty(*gradient), "{name}: type of the gradient");
+    }
+}
+
+fn close(name: &str, what: &str, found: &[Vec<f64>], expected: &[Vec<f64>]) {
+    assert_eq!(found.len(), expected.len(), "{name}: {what}");
+    for (found, expected) in found.iter().zip(expected) {
+        assert_eq!(found.len(), expected.len(), "{name}: {what}");
+        let scale = expected.iter().fold(1.0, |scale: f64, x| scale.max(x.abs()));
+        for (f, e) in found.iter().zip(expected) {
+            assert!((f - e).abs() <= 1e-5 * scale, "{name}: {what}: {found:?}, but differences {expected:?}");
+        }
+    }
+}
