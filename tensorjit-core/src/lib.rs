@@ -20,3 +20,5 @@ pub mod schedule;
 pub mod codegen;
 pub mod pipeline;
 pub mod docs;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;

@@ -1,1 +1,108 @@
-//! The compiler on one page: named stages, each verified, dumped on request, and timed.
+//! The compiler on one page: named stages, each verified, shown to whoever watches, and timed.
+//!
+//! ```text
+//! checked graph -> expand -> simplify -> schedule -> emit -> object
+//! ```
+
+use std::time::{Duration, Instant};
+
+use crate::autodiff;
+use crate::diag::{Bug, Failure};
+use crate::dim::Dim;
+use crate::graph::{self, Graph};
+use crate::loops::verify::verify;
+use crate::loops::{Kernel, Target};
+use crate::schedule;
+use crate::simplify;
+
+/// The stages, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// The typed graph as the user wrote it.
+    Checked,
+    /// Derivatives replaced by what computes them.
+    Expanded,
+    /// Rewritten without changing a bit.
+    Simplified,
+    /// The loops of one target.
+    Loops,
+}
+
+impl Stage {
+    /// All of them, in order.
+    pub const ALL: [Stage; 4] = [Stage::Checked, Stage::Expanded, Stage::Simplified, Stage::Loops];
+
+    /// The name, as `TENSORJIT_DUMP` takes it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stage::Checked => "checked",
+            Stage::Expanded => "expanded",
+            Stage::Simplified => "simplified",
+            Stage::Loops => "loops",
+        }
+    }
+}
+
+/// Told of every stage: what it took, and the text of what it made, on demand.
+pub type Watch<'w> = dyn FnMut(Stage, Duration, &dyn Fn() -> String) + 'w;
+
+/// A graph without derivatives, simplified and verified: what can be scheduled.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    graph: Graph,
+    states: Vec<u32>,
+}
+
+/// The loops of a function for each target, and what a call must know of them.
+#[derive(Debug)]
+pub struct Lowered {
+    /// One for each target, in order.
+    pub kernels: Vec<Kernel>,
+    /// Bytes of workspace.
+    pub workspace: Dim,
+    /// The number of loop nests.
+    pub nests: usize,
+}
+
+/// Expands derivatives and simplifies.  The last outputs of the graph are the final values of the state inputs
+/// `states`, in order.
+pub fn prepare(graph: Graph, states: &[u32], watch: &mut Watch<'_>) -> Result<Prepared, Failure> {
+    let graph = stage(Stage::Checked, watch, || Ok(graph))?;
+    let graph = stage(Stage::Expanded, watch, || autodiff::run(graph))?;
+    graph::verify::verify_differentiated(&graph, Stage::Expanded.name())?;
+    let graph = stage(Stage::Simplified, watch, || Ok(simplify::run(graph)?))?;
+    Ok(Prepared { graph, states: states.to_vec() })
+}
+
+impl Prepared {
+    /// The graph.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// Schedules, and makes the loops for every target.
+    pub fn lower(&self, targets: &[Target], watch: &mut Watch<'_>) -> Result<Lowered, Bug> {
+        let schedule = schedule::schedule(&self.graph, &self.states)?;
+        let mut kernels = Vec::with_capacity(targets.len());
+        for target in targets {
+            let start = Instant::now();
+            let kernel = schedule.emit(target)?;
+            verify(&kernel)?;
+            watch(Stage::Loops, start.elapsed(), &|| kernel.to_string());
+            kernels.push(kernel);
+        }
+        Ok(Lowered { kernels, workspace: schedule.workspace().clone(), nests: schedule.kernels() })
+    }
+}
+
+fn stage(
+    stage: Stage,
+    watch: &mut Watch<'_>,
+    make: impl FnOnce() -> Result<Graph, Failure>,
+) -> Result<Graph, Failure> {
+    let start = Instant::now();
+    let graph = make()?;
+    graph::verify::verify(&graph, stage.name())?;
+    watch(stage, start.elapsed(), &|| graph.to_string());
+    Ok(graph)
+}

@@ -8,6 +8,8 @@ mod roots;
 mod fuse;
 mod memory;
 mod emit;
+#[cfg(test)]
+mod tests;
 
 use crate::diag::Bug;
 use crate::dim::Dim;

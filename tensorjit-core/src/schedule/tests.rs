@@ -1,0 +1,154 @@
+//! Scheduled and compiled graphs beside the oracle.
+
+use tensorjit_runtime::abi::DType;
+
+use crate::diag::Origin;
+use crate::dim::facts::{Facts, SymbolInfo};
+use crate::dim::{Dim, Sym};
+use crate::graph::ops::broadcast::Broadcast;
+use crate::graph::ops::contract::Contract;
+use crate::graph::ops::permute::Permute;
+use crate::graph::ops::reduce::{Reduce, ReduceKind};
+use crate::graph::table::Ew;
+use crate::graph::value::Value;
+use crate::graph::{Graph, Input, NodeId, Op, Type};
+use crate::interp;
+use crate::testing::{Program, Side};
+
+fn dims(count: u32) -> Vec<Dim> {
+    (0..count).map(|i| Dim::sym(Sym(i))).collect()
+}
+
+fn graph(inputs: &[&[Dim]]) -> Graph {
+    let symbols = ["M", "N", "K"].map(|name| SymbolInfo { name: name.into(), low: 0, high: i64::MAX });
+    let facts = Facts { symbols: symbols.into(), ..Facts::default() };
+    let input = |(i, shape): (usize, &&[Dim])| Input {
+        name: format!("x{i}"),
+        ty: Type::new(DType::F32, shape.to_vec()),
+    };
+    Graph::new(facts, inputs.iter().enumerate().map(input).collect())
+}
+
+fn add(graph: &mut Graph, op: Op, inputs: &[NodeId]) -> NodeId {
+    graph.add(op, inputs, Origin::default()).expect("a well-typed node")
+}
+
+fn ew(graph: &mut Graph, ew: Ew, inputs: &[NodeId]) -> NodeId {
+    add(graph, Op::Elementwise(ew), inputs)
+}
+
+fn fold(graph: &mut Graph, kind: ReduceKind, axes: &[usize], x: NodeId) -> NodeId {
+    add(graph, Op::Reduce(Reduce { kind, axes: axes.to_vec() }), &[x])
+}
+
+fn sample(shape: &[usize], seed: u64) -> Value {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 40) as f64 / f64::from(1 << 23) - 1.0
+    };
+    let values: Vec<f64> = (0..shape.iter().product()).map(|_| next()).collect();
+    Value::floats(DType::F32, shape, &values)
+}
+
+/// Runs at all levels and compares within the error that the oracle allows.
+fn check(graph: Graph, sizes: &[[i64; 3]]) -> Program {
+    let program = Program::compile(graph, &[]).expect("it compiles");
+    for dims in sizes {
+        let inputs: Vec<Value> = program
+            .graph()
+            .inputs
+            .iter()
+            .enumerate()
+            .map(|(i, input)| {
+                let shape: Vec<usize> = input
+                    .ty
+                    .shape
+                    .iter()
+                    .map(|d| d.eval(&|s| dims.get(s.0 as usize).copied()).unwrap() as usize)
+                    .collect();
+                sample(&shape, i as u64 + 1)
+            })
+            .collect();
+        let expected = interp::run(program.graph(), dims, &inputs).expect("the oracle runs");
+        for level in program.levels() {
+            for side in [Side::Front, Side::Back] {
+                let found = program.run(level, dims, &inputs, side).expect("it runs");
+                for (expected, found) in expected.iter().zip(&found) {
+                    for (e, f) in expected.elements.iter().zip(&found.elements) {
+                        let (e_value, f_value) = (e.float(), f.float());
+                        let same = (e_value - f_value).abs() <= 4.0 * e.error || e_value == f_value;
+                        assert!(
+                            same,
+                            "{level:?} {dims:?}: expected {e_value} +- {}, found {f_value}",
+                            e.error
+                        );
+                    }
+                }
+            }
+        }
+    }
+    program
+}
+
+const SIZES: [[i64; 3]; 7] =
+    [[3, 5, 4], [0, 5, 2], [4, 0, 3], [17, 33, 0], [29, 64, 65], [1, 1, 1], [2, 1100, 3]];
+
+#[test]
+fn maps() {
+    let d = dims(2);
+    let mut g = graph(&[&d, &d[1..]]);
+    let (x, b) = (add(&mut g, Op::Input(0), &[]), add(&mut g, Op::Input(1), &[]));
+    let b = add(&mut g, Op::Broadcast(Broadcast { shape: d.clone(), axes: vec![1] }), &[b]);
+    let sum = ew(&mut g, Ew::Add, &[x, b]);
+    let y = ew(&mut g, Ew::Square, &[sum]);
+    g.outputs = vec![y];
+    assert_eq!(check(g, &SIZES).nests(), 1);
+}
+
+#[test]
+fn softmax_is_one_nest() {
+    let d = dims(2);
+    let mut g = graph(&[&d]);
+    let x = add(&mut g, Op::Input(0), &[]);
+    let rows = |g: &mut Graph, x| add(g, Op::Broadcast(Broadcast { shape: dims(2), axes: vec![0] }), &[x]);
+    let max = fold(&mut g, ReduceKind::Max, &[1], x);
+    let max = rows(&mut g, max);
+    let shifted = ew(&mut g, Ew::Sub, &[x, max]);
+    let e = ew(&mut g, Ew::Exp, &[shifted]);
+    let sum = fold(&mut g, ReduceKind::Sum, &[1], e);
+    let sum = rows(&mut g, sum);
+    let y = ew(&mut g, Ew::Div, &[e, sum]);
+    g.outputs = vec![y];
+    assert_eq!(check(g, &SIZES).nests(), 1);
+}
+
+#[test]
+fn folds_of_all_axes() {
+    let d = dims(2);
+    let mut g = graph(&[&d]);
+    let x = add(&mut g, Op::Input(0), &[]);
+    let square = ew(&mut g, Ew::Square, &[x]);
+    let all = fold(&mut g, ReduceKind::Sum, &[0, 1], square);
+    let columns = fold(&mut g, ReduceKind::Sum, &[0], x);
+    let rows = fold(&mut g, ReduceKind::Min, &[1], x);
+    g.outputs = vec![all, columns, rows];
+    check(g, &SIZES);
+}
+
+#[test]
+fn products() {
+    let d = dims(3);
+    let (m, n, k) = (d[0].clone(), d[1].clone(), d[2].clone());
+    let mut g = graph(&[&[m.clone(), k.clone()], &[k.clone(), n.clone()], &[n.clone()]]);
+    let inputs: Vec<NodeId> = (0..3).map(|i| add(&mut g, Op::Input(i), &[])).collect();
+    let product = add(&mut g, Op::Contract(Contract { batch: vec![], sum: vec![(1, 0)] }), &inputs[..2]);
+    let bias = add(&mut g, Op::Broadcast(Broadcast { shape: vec![m, n], axes: vec![1] }), &inputs[2..]);
+    let y = ew(&mut g, Ew::Add, &[product, bias]);
+    let z = ew(&mut g, Ew::Abs, &[y]);
+    let left = add(&mut g, Op::Contract(Contract { batch: vec![], sum: vec![(0, 0)] }), &[inputs[0], z]);
+    let flipped = add(&mut g, Op::Permute(Permute { axes: vec![1, 0] }), &[inputs[1]]);
+    let right = add(&mut g, Op::Contract(Contract { batch: vec![], sum: vec![(1, 0)] }), &[z, flipped]);
+    g.outputs = vec![y, left, right];
+    check(g, &SIZES);
+}

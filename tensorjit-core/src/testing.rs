@@ -1,0 +1,214 @@
+//! Compiled graphs in this process, beside the oracle: for the tests of this workspace.
+
+use std::ptr;
+
+use tensorjit_runtime::abi::{DType, Level};
+
+use crate::codegen::{self, Visibility, load::Loaded, targets};
+use crate::diag::{Bug, Failure};
+use crate::dim::Dim;
+
+use crate::graph::value::{Env, Scalar, Value};
+use crate::graph::{Graph, Type};
+use crate::pipeline::{self, Prepared};
+
+/// A graph compiled for every level that this machine has.
+#[derive(Debug)]
+pub struct Program {
+    prepared: Prepared,
+    results: usize,
+    states: Vec<u32>,
+    workspace: Dim,
+    nests: usize,
+    levels: Vec<(Level, Loaded)>,
+}
+
+/// Where a buffer lies in its pages, the pages around which may not be touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Its first byte follows the guard page before it.
+    Front,
+    /// Its last byte precedes the guard page behind it.
+    Back,
+}
+
+const SYMBOL: &str = "kernel";
+
+impl Program {
+    /// Compiles a checked graph.
+    pub fn compile(graph: Graph, states: &[u32]) -> Result<Program, Failure> {
+        let prepared = pipeline::prepare(graph, states, &mut |_, _, _| {})?;
+        let triple = "x86_64-unknown-linux-gnu";
+        let all = targets::targets(triple, None).map_err(|error| Bug::new("testing", error.to_string()))?;
+        let all: Vec<_> = all.into_iter().filter(|target| has(target.level)).collect();
+        let lowered = prepared.lower(&all, &mut |_, _, _| {})?;
+        let mut levels = Vec::new();
+        for (target, kernel) in all.iter().zip(lowered.kernels) {
+            let object = codegen::compile(&[(SYMBOL.into(), kernel)], Visibility::Exported)?;
+            levels.push((target.level, Loaded::new(&[object])?));
+        }
+        Ok(Program {
+            results: prepared.graph().outputs.len() - states.len(),
+            states: states.to_vec(),
+            workspace: lowered.workspace,
+            nests: lowered.nests,
+            prepared,
+            levels,
+        })
+    }
+
+    /// The graph as it was scheduled.
+    pub fn graph(&self) -> &Graph {
+        self.prepared.graph()
+    }
+
+    /// The number of loop nests.
+    pub fn nests(&self) -> usize {
+        self.nests
+    }
+
+    /// Bytes of workspace.
+    pub fn workspace(&self) -> &Dim {
+        &self.workspace
+    }
+
+    /// The levels that can be run, highest first.
+    pub fn levels(&self) -> impl Iterator<Item = Level> + '_ {
+        self.levels.iter().map(|(level, _)| *level)
+    }
+
+    /// The outputs for values of the symbols and the inputs, computed by the code for `level`, every buffer
+    /// flush against a guard page.
+    pub fn run(&self, level: Level, dims: &[i64], inputs: &[Value], side: Side) -> Result<Vec<Value>, Bug> {
+        let graph = self.prepared.graph();
+        let env = Env { dims };
+        let mut buffers = Vec::new();
+        for value in inputs {
+            buffers.push(Guarded::new(&bytes_of(value), side)?);
+        }
+        for output in &graph.outputs[..self.results] {
+            let ty = graph.ty(*output);
+            let count: usize = env.shape(&ty.shape)?.iter().product();
+            // Every byte of a result is written; what is not shows as this pattern.
+            buffers.push(Guarded::new(&vec![0xA5; count * ty.dtype.size()], side)?);
+        }
+        let arena = Guarded::new(&vec![0xA5; env.extent(&self.workspace)?], side)?;
+        let pointers: Vec<*mut u8> = buffers.iter().map(|buffer| buffer.start).collect();
+        let loaded = self.levels.iter().find(|(l, _)| *l == level);
+        let Some((_, loaded)) = loaded else { return Err(Bug::new("testing", "no code for this level")) };
+        let entry = loaded.entry(SYMBOL)?;
+        // SAFETY: the buffers have the sizes that the graph states for these dimensions, the arena the size
+        // that the schedule states, and `loaded` outlives the call; kernels without tasks read no host.
+        unsafe { entry(pointers.as_ptr(), dims.as_ptr(), arena.start, ptr::null()) };
+        let mut outputs = Vec::new();
+        for (i, output) in graph.outputs.iter().enumerate() {
+            let buffer = match i.checked_sub(self.results) {
+                None => inputs.len() + i,
+                Some(state) => self.states[state] as usize,
+            };
+            outputs.push(value_of(&env, graph.ty(*output), buffers[buffer].bytes())?);
+        }
+        Ok(outputs)
+    }
+}
+
+/// Whether this machine can run a level.
+pub fn has(level: Level) -> bool {
+    tensorjit_runtime::available(level)
+}
+
+fn bytes_of(value: &Value) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for element in &value.elements {
+        match (element.scalar, value.dtype) {
+            (Scalar::Float(x), DType::F32) => bytes.extend((x as f32).to_ne_bytes()),
+            (Scalar::Float(x), _) => bytes.extend(x.to_ne_bytes()),
+            (Scalar::Int(x), DType::I32) => bytes.extend((x as i32).to_ne_bytes()),
+            (Scalar::Int(x), _) => bytes.extend(x.to_ne_bytes()),
+            (Scalar::Bool(x), _) => bytes.push(x.into()),
+        }
+    }
+    bytes
+}
+
+fn value_of(env: &Env<'_>, ty: &Type, bytes: &[u8]) -> Result<Value, Bug> {
+    let shape = env.shape(&ty.shape)?;
+    let words = |bytes: &[u8]| -> [u8; 8] {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        word
+    };
+    let words = bytes.chunks(ty.dtype.size()).map(words);
+    Ok(match ty.dtype {
+        DType::F32 => {
+            let values: Vec<f64> =
+                words.map(|w| f64::from(f32::from_bits(u64::from_ne_bytes(w) as u32))).collect();
+            Value::floats(ty.dtype, &shape, &values)
+        }
+        DType::F64 => Value::floats(ty.dtype, &shape, &words.map(f64::from_ne_bytes).collect::<Vec<_>>()),
+        DType::I32 | DType::I64 => {
+            Value::ints(ty.dtype, &shape, &words.map(i64::from_ne_bytes).collect::<Vec<_>>())
+        }
+        DType::Bool => {
+            if let Some(byte) = bytes.iter().find(|byte| **byte > 1) {
+                return Err(Bug::new("testing", format!("a bool is stored as {byte}")));
+            }
+            Value::bools(&shape, &bytes.iter().map(|byte| *byte == 1).collect::<Vec<_>>())
+        }
+    })
+}
+
+/// Memory between two pages that may not be touched.
+struct Guarded {
+    map: *mut u8,
+    mapped: usize,
+    start: *mut u8,
+    len: usize,
+}
+
+impl Guarded {
+    fn new(bytes: &[u8], side: Side) -> Result<Guarded, Bug> {
+        let page = 4096;
+        let inner = bytes.len().div_ceil(page) * page;
+        let mapped = inner + 2 * page;
+        // SAFETY: a new private mapping at an address of the system's choice.
+        let map = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                mapped,
+                libc::PROT_NONE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        if map == libc::MAP_FAILED {
+            return Err(Bug::new("testing", "no memory for guard pages"));
+        }
+        let map = map.cast::<u8>();
+        let offset = match side {
+            Side::Front => page,
+            Side::Back => page + inner - bytes.len(),
+        };
+        // SAFETY: `page..page + inner` lies in the mapping, and `offset..offset + len` in that.
+        let start = unsafe {
+            libc::mprotect(map.add(page).cast(), inner, libc::PROT_READ | libc::PROT_WRITE);
+            let start = map.add(offset);
+            ptr::copy_nonoverlapping(bytes.as_ptr(), start, bytes.len());
+            start
+        };
+        Ok(Guarded { map, mapped, start, len: bytes.len() })
+    }
+
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: the range was initialised by `new` and is written only by kernels, which have returned.
+        unsafe { std::slice::from_raw_parts(self.start, self.len) }
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made by `new` and nothing refers to it any more.
+        unsafe { libc::munmap(self.map.cast(), self.mapped) };
+    }
+}
