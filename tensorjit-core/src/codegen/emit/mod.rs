@@ -1,11 +1,13 @@
-//! The function of a kernel: control flow and the values in it.
+//! The function of a kernel and the values in it.
 //!
 //! [`loops::verify`](crate::loops::verify) has accepted the kernel, so that values have the kinds that the
 //! conversions of inkwell's enums expect.
 
+mod control;
 mod dims;
 mod memory;
 mod prim;
+mod vectors;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,19 +17,19 @@ use inkwell::comdat::ComdatSelectionKind;
 use inkwell::context::ContextRef;
 use inkwell::intrinsics::Intrinsic;
 use inkwell::module::{Linkage, Module};
-use inkwell::types::{BasicTypeEnum, VectorType};
+use inkwell::types::BasicTypeEnum;
 use inkwell::values::{
     BasicMetadataValueEnum, BasicValueEnum, FunctionValue, InstructionValue, IntValue, MetadataValue,
-    PhiValue, PointerValue,
+    PointerValue,
 };
-use inkwell::{AddressSpace, GlobalVisibility, IntPredicate};
+use inkwell::{AddressSpace, GlobalVisibility};
 use tensorjit_runtime::abi::DType;
 
 use super::{Visibility, bug};
 use crate::diag::Bug;
 use crate::dim::Dim;
 use crate::lanes::Val;
-use crate::loops::{Block, Buf, For, If, Inst, Kernel, Target, Ty};
+use crate::loops::{Block, Buf, Inst, Kernel, Target, Ty};
 use memory::Alias;
 
 /// Adds the function of a kernel to the module.
@@ -182,88 +184,6 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
         Ok(())
     }
 
-    /// The loop with its test at the end, behind a test whether it runs at all.
-    fn counted(&mut self, body: &'k For) -> Result<(), Bug> {
-        let from = self.value(body.from)?.into_int_value();
-        let to = self.value(body.to)?.into_int_value();
-        let before = self.current()?;
-        let turn = self.context.append_basic_block(self.function, "");
-        let after = self.context.append_basic_block(self.function, "");
-        let runs = self.builder.build_int_compare(IntPredicate::SLT, from, to, "")?;
-        let always = runs.get_zero_extended_constant() == Some(1);
-        if always {
-            self.builder.build_unconditional_branch(turn)?;
-        } else {
-            self.builder.build_conditional_branch(runs, turn, after)?;
-        }
-
-        let initial = self.fitted(&body.initial, &body.carried)?;
-        self.builder.position_at_end(turn);
-        let index = self.phi(body.index)?;
-        let carried = self.phis(&body.carried)?;
-        index.add_incoming(&[(&from, before)]);
-        self.block(&body.body)?;
-        let step = self.context.i64_type().const_int(body.step as u64, false);
-        let next = self.builder.build_int_nsw_add(index.as_basic_value().into_int_value(), step, "")?;
-        let yields = self.fitted(&body.body.yields, &body.carried)?;
-        let last = self.current()?;
-        index.add_incoming(&[(&next, last)]);
-        for ((phi, initial), next) in carried.iter().zip(&initial).zip(&yields) {
-            phi.add_incoming(&[(initial, before), (next, last)]);
-        }
-        let again = self.builder.build_int_compare(IntPredicate::SLT, next, to, "")?;
-        self.builder.build_conditional_branch(again, turn, after)?;
-
-        self.builder.position_at_end(after);
-        let results = self.phis(&body.results)?;
-        for ((phi, initial), next) in results.iter().zip(&initial).zip(&yields) {
-            phi.add_incoming(&[(next, last)]);
-            if !always {
-                phi.add_incoming(&[(initial, before)]);
-            }
-        }
-        Ok(())
-    }
-
-    fn branch(&mut self, branch: &'k If) -> Result<(), Bug> {
-        let condition = self.value(branch.condition)?.into_int_value();
-        let then = self.context.append_basic_block(self.function, "");
-        let otherwise = self.context.append_basic_block(self.function, "");
-        let after = self.context.append_basic_block(self.function, "");
-        self.builder.build_conditional_branch(condition, then, otherwise)?;
-        let mut ends = Vec::with_capacity(2);
-        for (start, block) in [(then, &branch.then), (otherwise, &branch.otherwise)] {
-            self.builder.position_at_end(start);
-            self.block(block)?;
-            let yields = self.fitted(&block.yields, &branch.results)?;
-            ends.push((yields, self.current()?));
-            self.builder.build_unconditional_branch(after)?;
-        }
-        self.builder.position_at_end(after);
-        for (position, phi) in self.phis(&branch.results)?.into_iter().enumerate() {
-            for (yields, end) in &ends {
-                phi.add_incoming(&[(&yields[position], *end)]);
-            }
-        }
-        Ok(())
-    }
-
-    fn phis(&mut self, results: &[Val]) -> Result<Vec<PhiValue<'ctx>>, Bug> {
-        results.iter().map(|result| self.phi(*result)).collect()
-    }
-
-    /// A phi without incoming values, which is what `result` becomes.
-    fn phi(&mut self, result: Val) -> Result<PhiValue<'ctx>, Bug> {
-        let phi = self.builder.build_phi(self.lower(self.ty(result)), "")?;
-        self.define(result, phi.as_basic_value());
-        Ok(phi)
-    }
-
-    /// `vals` as the types of `targets`, which they fit.
-    fn fitted(&mut self, vals: &[Val], targets: &[Val]) -> Result<Vec<BasicValueEnum<'ctx>>, Bug> {
-        vals.iter().zip(targets).map(|(val, target)| self.operand(*val, self.ty(*target).lanes)).collect()
-    }
-
     /// A value as an operand with so many lanes; constants are splat.
     fn operand(&mut self, val: Val, lanes: u32) -> Result<BasicValueEnum<'ctx>, Bug> {
         let value = self.value(val)?;
@@ -276,63 +196,6 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
         let splat = self.splat(value, lanes)?;
         self.splats.insert((val, lanes), splat);
         Ok(splat)
-    }
-
-    /// All lanes equal to a scalar.
-    fn splat(&self, scalar: BasicValueEnum<'ctx>, lanes: u32) -> Result<BasicValueEnum<'ctx>, Bug> {
-        if lanes == 1 {
-            return Ok(scalar);
-        }
-        let ty = vector(scalar.get_type(), lanes).into_vector_type();
-        let zero = self.context.i32_type().const_zero();
-        let first = self.builder.build_insert_element(ty.get_poison(), scalar, zero, "")?;
-        let selector = self.context.i32_type().vec_type(lanes).const_zero();
-        Ok(self.builder.build_shuffle_vector(first, ty.get_poison(), selector, "")?.into())
-    }
-
-    fn lanes(&self, ty: Ty) -> BasicValueEnum<'ctx> {
-        let scalar = self.scalar(ty.dtype).into_int_type();
-        let numbers: Vec<IntValue> =
-            (0..u64::from(ty.lanes)).map(|lane| scalar.const_int(lane, false)).collect();
-        match numbers.as_slice() {
-            [number] => (*number).into(),
-            numbers => VectorType::const_vector(numbers).into(),
-        }
-    }
-
-    fn half(&self, result: Val, whole: Val, high: bool) -> Result<BasicValueEnum<'ctx>, Bug> {
-        let whole = self.value(whole)?.into_vector_value();
-        let lanes = self.ty(result).lanes;
-        let first = if high { lanes } else { 0 };
-        let index = self.context.i32_type();
-        if lanes == 1 {
-            let lane = index.const_int(first.into(), false);
-            return Ok(self.builder.build_extract_element(whole, lane, "")?);
-        }
-        let selector: Vec<IntValue> =
-            (first..first + lanes).map(|lane| index.const_int(lane.into(), false)).collect();
-        let selector = VectorType::const_vector(&selector);
-        let poison = whole.get_type().get_poison();
-        Ok(self.builder.build_shuffle_vector(whole, poison, selector, "")?.into())
-    }
-
-    fn extract(&self, vector: Val, lane: u32) -> Result<BasicValueEnum<'ctx>, Bug> {
-        match self.value(vector)? {
-            BasicValueEnum::VectorValue(vector) => {
-                let lane = self.context.i32_type().const_int(lane.into(), false);
-                Ok(self.builder.build_extract_element(vector, lane, "")?)
-            }
-            scalar => Ok(scalar),
-        }
-    }
-
-    fn any(&mut self, mask: Val) -> Result<BasicValueEnum<'ctx>, Bug> {
-        match self.value(mask)? {
-            BasicValueEnum::VectorValue(vector) => {
-                self.intrinsic("llvm.vector.reduce.or", self.ty(mask), &[vector.into()])
-            }
-            scalar => Ok(scalar),
-        }
     }
 
     /// Calls an intrinsic that is overloaded on one type and has a value.
@@ -378,10 +241,6 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
     fn int(&self, dtype: DType, value: i64) -> BasicValueEnum<'ctx> {
         let value = if dtype == DType::Bool { value & 1 } else { value };
         self.scalar(dtype).into_int_type().const_int(value as u64, true).into()
-    }
-
-    fn current(&self) -> Result<inkwell::basic_block::BasicBlock<'ctx>, Bug> {
-        self.builder.get_insert_block().ok_or_else(|| bug("no block is open"))
     }
 
     fn ty(&self, val: Val) -> Ty {

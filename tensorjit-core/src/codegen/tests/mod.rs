@@ -4,6 +4,7 @@ mod matmul;
 mod objects;
 mod prims;
 mod run;
+mod scalar;
 
 use std::ptr;
 

@@ -66,18 +66,21 @@ fn archives_share_kernels() {
     let (shared, first, second) = (member("shared", 4), member("first", 1), member("second", 2));
     let scratch = env::temp_dir().join(format!("tensorjit-archives-{}", process::id()));
     fs::create_dir_all(&scratch).expect("a folder");
-    let mut link = Command::new("cc");
-    link.args(["-shared", "-nostdlib", "-Wl,--whole-archive", "-o"]).arg(scratch.join("both.so"));
+    let mut archives = Vec::new();
     for (name, members) in [("a", [shared.clone(), first]), ("b", [shared, second])] {
         let bytes = archive::write(&members).expect("writes");
         assert_eq!(archive::write(&members).expect("writes"), bytes);
-        let path = scratch.join(format!("lib{name}.a"));
-        fs::write(&path, bytes).expect("writes");
-        link.arg(path);
+        archives.push(scratch.join(format!("lib{name}.a")));
+        fs::write(&archives[archives.len() - 1], bytes).expect("writes");
     }
-    let output = link.output().expect("a linker");
+    // All members, and then those that somebody names.
+    for option in ["-Wl,--whole-archive", "-Wl,--require-defined=second,--require-defined=shared"] {
+        let mut link = Command::new("cc");
+        link.args(["-shared", "-nostdlib", option, "-o"]).arg(scratch.join("both.so")).args(&archives);
+        let output = link.output().expect("a linker");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
     fs::remove_dir_all(&scratch).expect("the folder of this test");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// Levels by architecture, from the highest down; processors by what they have.
