@@ -6,6 +6,8 @@
 mod op;
 pub mod ops;
 pub mod print;
+#[cfg(test)]
+pub(crate) mod sketch;
 pub mod table;
 mod ty;
 pub mod value;

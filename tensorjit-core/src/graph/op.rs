@@ -4,6 +4,8 @@ use super::ops::*;
 use super::table::Ew;
 use super::{Graph, NodeId, Type};
 use crate::diag::Bug;
+use crate::dim::Dim;
+use crate::dim::facts::Facts;
 
 /// An operator with its attributes.  Everything but `Elementwise` is structural, one file each in [`super::ops`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,6 +50,29 @@ pub enum Op {
     Derivative(derivative::Derivative),
     /// Result `i` of a sub-graph applied to explicit captures.
     Region(region::Region),
+}
+
+impl Op {
+    /// Where the element of the result at `at` comes from; `None` where the operator computes.
+    ///
+    /// `at` has one expression for each axis, within the extents of the result; `facts` may bound what stands in it.
+    pub fn access(
+        &self,
+        facts: &Facts,
+        operands: &[&Type],
+        result: &Type,
+        at: &[Dim],
+    ) -> Option<Vec<Source>> {
+        match self {
+            Op::Broadcast(op) => Some(op.access(facts, operands, result, at)),
+            Op::Permute(op) => Some(op.access(facts, operands, result, at)),
+            Op::Reshape(op) => Some(op.access(facts, operands, result, at)),
+            Op::Slice(op) => Some(op.access(facts, operands, result, at)),
+            Op::Pad(op) => Some(op.access(facts, operands, result, at)),
+            Op::Concat(op) => Some(op.access(facts, operands, result, at)),
+            _ => None,
+        }
+    }
 }
 
 /// The type of `op` applied to `inputs`.

@@ -19,7 +19,6 @@ use tensorjit_runtime::abi::Relation;
 use super::ops::constant::Constant;
 use super::ops::pad::PadAxis;
 use super::ops::slice::Range;
-use super::table::Ew;
 use super::{Graph, NodeId, Op, Type};
 use crate::dim::facts::Facts;
 
@@ -113,7 +112,6 @@ fn attributes(facts: &Facts, op: &Op) -> Vec<String> {
         Op::Constant(constant) => vec![show_constant(constant)],
         Op::DimValue(op) => vec![facts.show(&op.0)],
         Op::Iota(op) => vec![facts.show(&op.extent)],
-        Op::Elementwise(Ew::Cast(to)) => vec![format!("to = {}", to.name())],
         Op::Elementwise(_) | Op::StopGradient | Op::Derivative(_) => Vec::new(),
         Op::Broadcast(op) => {
             vec![format!("shape = {}", facts.show_shape(&op.shape)), format!("axes = {:?}", op.axes)]
@@ -169,5 +167,56 @@ const fn relation(relation: Relation) -> &'static str {
         Relation::Le => "<=",
         Relation::Gt => ">",
         Relation::Ge => ">=",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tensorjit_runtime::abi::DType;
+
+    use super::*;
+    use crate::graph::ops::slice::Slice;
+    use crate::graph::sketch::{Sketch, dim, n};
+    use crate::graph::table::Ew;
+
+    #[test]
+    fn the_textual_form_names_every_attribute() {
+        let ty = Type::new(DType::F32, [n(), dim(3)]);
+        let mut sketch = Sketch::new(std::slice::from_ref(&ty));
+        let x = sketch.input(0);
+        let two = sketch.full(&ty, 2.0);
+        let product = sketch.ew(Ew::Mul, &[x, two]);
+        let cast = sketch.ew(Ew::Cast(DType::I64), &[product]);
+        let ranges = vec![Range::full(&n()), Range { start: dim(2), step: -1, len: dim(3) }];
+        let flipped = sketch.add(Op::Slice(Slice { ranges }), &[cast]);
+        let expected = "\
+symbol N in 0..=9223372036854775807
+symbol M in 0..=9223372036854775807
+input x0: f32[N, 3]
+%0 = input 0 : f32[N, 3]
+%1 = constant 2.0 : f32
+%2 = broadcast %1, shape = [N, 3], axes = [] : f32[N, 3]
+%3 = mul %0, %2 : f32[N, 3]
+%4 = cast_i64 %3 : i64[N, 3]
+%5 = slice %4, [0 step 1 len N, 2 step -1 len 3] : i64[N, 3]
+output %5
+";
+        assert_eq!(sketch.finish(&[flipped]).to_string(), expected);
+    }
+
+    #[test]
+    fn constants_with_other_bits_print_differently() {
+        let text = |bits: u64| {
+            let mut sketch = Sketch::new(&[]);
+            let node = sketch.add(Op::Constant(Constant::Float(DType::F64, bits)), &[]);
+            sketch.graph.show_node(node)
+        };
+        let bits =
+            [0.0, -0.0, 0.1, 0.1 + f64::EPSILON / 8.0, f64::NAN, -f64::NAN, f64::INFINITY].map(f64::to_bits);
+        let mut shown: Vec<String> = bits.iter().map(|bits| text(*bits)).collect();
+        shown.sort();
+        shown.dedup();
+        assert_eq!(shown.len(), bits.len());
+        assert_eq!(text(2.0f64.to_bits()), "%0 = constant 2.0 : f64");
     }
 }

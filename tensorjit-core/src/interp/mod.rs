@@ -4,6 +4,8 @@
 //! may add.  Nothing here is shared with the code that schedules or emits kernels.
 
 mod elementwise;
+#[cfg(test)]
+mod tests;
 
 use tensorjit_runtime::abi::DType;
 

@@ -15,6 +15,8 @@ mod movement;
 mod range;
 mod reductions;
 mod rewriter;
+#[cfg(test)]
+mod tests;
 
 use crate::diag::Bug;
 use crate::graph::{Graph, NodeId, Op};

@@ -2,6 +2,8 @@
 
 pub mod fold;
 pub mod site;
+#[cfg(test)]
+mod tests;
 
 pub mod constant;
 pub mod dim_value;
