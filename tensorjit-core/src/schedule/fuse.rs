@@ -33,6 +33,9 @@ impl Group {
 /// More roots than this do not share loops: they would run out of registers and of streams.
 const MOST_ROOTS: usize = 24;
 
+/// An epilogue is made for every register of the tile; a longer one costs more in code than a pass over the cache.
+const EPILOGUE_COST: u32 = 12;
+
 /// Cuts the roots into groups, in an order in which each group reads only earlier ones.
 pub(super) fn fuse(facts: &Facts, roots: &[Root]) -> Vec<Group> {
     let mut fuser = Fuser { facts, roots, by_node: BTreeMap::new(), done: BTreeSet::new() };
@@ -140,7 +143,7 @@ impl Fuser<'_> {
         let root = &self.roots[candidate];
         let stage = group.stages.last()?;
         let rows = match (group.kind, root.kind) {
-            (Kind::Product, Kind::Map) => group.rows,
+            (Kind::Product, Kind::Map) if root.cost <= EPILOGUE_COST => group.rows,
             (Kind::Map, Kind::Map | Kind::Fold | Kind::Dot) => self.common_rows(group, root),
             _ => return None,
         };

@@ -39,6 +39,8 @@ pub(super) struct Root {
     pub(super) by_lanes: bool,
     /// Bytes of an element of the accumulator, or of the widest operand of a map.
     pub(super) lane_bytes: usize,
+    /// The rough number of instructions of one element.
+    pub(super) cost: u32,
     /// What one element reads, over the variables `variable(i)` of the domain in order.
     pub(super) reads: Vec<Read>,
 }
@@ -65,7 +67,8 @@ pub(super) fn find(graph: &Graph) -> Result<Vec<Root>, Bug> {
     let is_leaf = |node: NodeId| costs.is_leaf(graph, node);
     let mut roots = Vec::new();
     for node in graph.ids().filter(|node| costs.roots[node.0 as usize]) {
-        roots.push(root(graph, &is_leaf, node)?);
+        let root = root(graph, &is_leaf, node)?;
+        roots.push(Root { cost: costs.own[node.0 as usize], ..root });
     }
     Ok(roots)
 }
@@ -81,6 +84,7 @@ fn root(graph: &Graph, is_leaf: &dyn Fn(NodeId) -> bool, node: NodeId) -> Result
         natural: true,
         by_lanes: false,
         lane_bytes: graph.ty(node).dtype.size().max(4),
+        cost: 0,
         reads: Vec::new(),
     };
     match &graph.node(node).op {
@@ -165,8 +169,10 @@ fn folded_index(axes: &[usize], operand_rank: usize, rank: usize, variables: &[D
 /// What it would cost to compute a node again at every use, and which nodes are therefore roots.
 struct Costs {
     roots: Vec<bool>,
-    /// Operations of one element, inlined down to the leaves.
+    /// Operations of one element as its users see it: none where it is a leaf.
     cost: Vec<u32>,
+    /// Operations of one element down to the leaves.
+    own: Vec<u32>,
 }
 
 /// An expression of this cost or more is not computed twice.
@@ -177,14 +183,18 @@ impl Costs {
         let count = graph.ids().count();
         let mut users: BTreeMap<NodeId, u32> = BTreeMap::new();
         let mut spread = vec![false; count];
-        for node in graph.ids() {
+        for node in graph.ids().rev() {
             for input in &graph.node(node).inputs {
                 *users.entry(*input).or_default() += 1;
                 // An operand that is repeated along an axis is used many times by one user.
-                spread[input.0 as usize] |= matches!(graph.node(node).op, Op::Broadcast(_));
+                spread[input.0 as usize] |= match graph.node(node).op {
+                    Op::Broadcast(_) => true,
+                    Op::Permute(_) | Op::Reshape(_) | Op::Slice(_) => spread[node.0 as usize],
+                    _ => false,
+                };
             }
         }
-        let mut costs = Costs { roots: vec![false; count], cost: vec![0; count] };
+        let mut costs = Costs { roots: vec![false; count], cost: vec![0; count], own: vec![0; count] };
         for node in graph.ids() {
             let used = users.get(&node).copied().unwrap_or(0);
             costs.visit(
@@ -194,8 +204,7 @@ impl Costs {
             )?;
         }
         for output in &graph.outputs {
-            let kept = stored(graph, *output);
-            costs.roots[kept.0 as usize] = !matches!(graph.node(kept).op, Op::Input(_));
+            costs.keep(graph, stored(graph, *output));
         }
         Ok(costs)
     }
@@ -206,8 +215,10 @@ impl Costs {
 
     fn keep(&mut self, graph: &Graph, node: NodeId) {
         if !matches!(graph.node(node).op, Op::Input(_)) {
-            self.roots[node.0 as usize] = true;
-            self.cost[node.0 as usize] = 0;
+            let i = node.0 as usize;
+            self.roots[i] = true;
+            self.own[i] = self.own[i].max(self.cost[i]);
+            self.cost[i] = 0;
         }
     }
 
