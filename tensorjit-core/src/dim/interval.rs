@@ -70,7 +70,7 @@ impl Interval {
             return Interval::ALL;
         }
         let product = (1..power).fold(self, |product, _| product.mul(self));
-        if power % 2 == 0 { product.at_least_zero() } else { product }
+        if power.is_multiple_of(2) { product.at_least_zero() } else { product }
     }
 
     /// The smaller ones.

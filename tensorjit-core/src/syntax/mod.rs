@@ -1,3 +1,84 @@
 //! The front of the front end: tokens to syntax tree.
+//!
+//! The language borrows Rust's tokens and not its grammar (`x @ w`, `x[.., 1..T;2]`, `sum(x, axis = 1)`), so the
+//! parser is its own.  Only this module and the macro know spans; everything after it sees [`Origin`]s.
 
 pub mod ast;
+mod literal;
+mod parser;
+mod render;
+pub mod sources;
+mod tokens;
+
+use proc_macro2::TokenStream;
+
+use crate::diag::{Diagnostic, Origin};
+use ast::{Block, Function, Item};
+use parser::Parser;
+use sources::Sources;
+
+/// A parsed block, as much of it as could be understood, and what could not.
+#[derive(Debug)]
+pub struct Parsed {
+    /// The items without errors in their heads; statements with errors are left out.
+    pub block: Block,
+    /// The places that origins stand for.
+    pub sources: Sources,
+    /// All errors, in the order of the text.  The block must not be compiled where there is one.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Parses the tokens of a `tensor_fn!` block.
+pub fn parse(tokens: TokenStream) -> Parsed {
+    parse_into(tokens, Sources::default())
+}
+
+/// Parses the text of a block, as it stands in a file.
+pub fn parse_text(text: &str) -> Parsed {
+    parse_text_into(text, Sources::default())
+}
+
+/// Parses one function whose text the user cannot see: every place in it is `at`.
+pub fn parse_function_text(text: &str, at: Origin) -> Result<Function, Vec<Diagnostic>> {
+    let Parsed { mut block, diagnostics, .. } = parse_text_into(text, Sources::pinned(at));
+    match (block.items.pop(), block.items.is_empty(), diagnostics.is_empty()) {
+        (Some(Item::Fn(function)), true, true) => Ok(function),
+        (_, _, false) => Err(diagnostics),
+        _ => Err(vec![Diagnostic::new("expected", "expected exactly one function", at)]),
+    }
+}
+
+fn parse_text_into(text: &str, mut sources: Sources) -> Parsed {
+    match text.parse::<TokenStream>() {
+        Ok(tokens) => parse_into(tokens, sources),
+        Err(error) => {
+            let at = sources.add(error.span(), error.span());
+            let problem =
+                Diagnostic::new("tokens", "this is not a token of Rust, or a bracket has no partner", at)
+                    .help(
+                        "close every bracket, quote and comment, and use Rust's names, numbers and operators",
+                    );
+            Parsed { block: Block::default(), sources, diagnostics: vec![problem] }
+        }
+    }
+}
+
+fn parse_into(tokens: TokenStream, mut sources: Sources) -> Parsed {
+    match tokens::flatten(tokens) {
+        Ok(tokens) => {
+            let mut parser = Parser::new(tokens, sources);
+            let block = parser.block();
+            let (sources, diagnostics) = parser.finish();
+            Parsed { block, sources, diagnostics }
+        }
+        Err(span) => {
+            let at = sources.add(span, span);
+            let message = format!("brackets are nested more than {} deep here", tokens::MAX_NESTING);
+            let problem = Diagnostic::new("too-deep", message, at).help("name inner parts with `let`");
+            Parsed { block: Block::default(), sources, diagnostics: vec![problem] }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

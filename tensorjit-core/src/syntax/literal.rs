@@ -1,0 +1,92 @@
+//! Literals: their values, their suffixes, and what is wrong with those that have none.
+
+use proc_macro2::Literal;
+use tensorjit_runtime::abi::DType;
+
+use super::ast::ExprKind;
+
+/// What is wrong with a literal, and the way out.
+pub(super) struct BadLiteral {
+    pub(super) message: String,
+    pub(super) help: Option<String>,
+}
+
+/// The greatest magnitude of an integer literal: that of the least `i64`, which is written with a minus.
+const MAX_MAGNITUDE: i128 = 1 << 63;
+
+/// Numbers with more characters are refused before anything reads their digits.
+const MAX_CHARACTERS: usize = 400;
+
+/// The literal as an expression.
+pub(super) fn read(literal: &Literal) -> Result<ExprKind, BadLiteral> {
+    if literal.to_string().len() > MAX_CHARACTERS {
+        return bad("this literal is too long", "numbers have no more digits than their types can hold");
+    }
+    match syn::Lit::new(literal.clone()) {
+        syn::Lit::Int(int) if matches!(int.suffix(), "f32" | "f64") => {
+            float(int.base10_digits(), int.suffix())
+        }
+        syn::Lit::Int(int) => integer(int.base10_digits(), int.suffix()),
+        syn::Lit::Float(value) => float(value.base10_digits(), value.suffix()),
+        syn::Lit::Str(value) if value.suffix().is_empty() => Ok(ExprKind::Str(value.value())),
+        syn::Lit::Bool(value) => Ok(ExprKind::Bool(value.value)),
+        syn::Lit::Char(_) => bad("characters are not values of the language", "a string is written `\"..\"`"),
+        _ => bad(
+            "this kind of literal is not a value of the language",
+            "values are numbers, `true` and `false`",
+        ),
+    }
+}
+
+fn integer(digits: &str, suffix: &str) -> Result<ExprKind, BadLiteral> {
+    let suffix = known_suffix(suffix)?;
+    let limit = if suffix.as_deref() == Some("i32") { 1 << 31 } else { MAX_MAGNITUDE };
+    match digits.parse::<i128>() {
+        Ok(value) if value <= limit => Ok(ExprKind::Int(value, suffix)),
+        _ => {
+            let ty = suffix.as_deref().unwrap_or("i64");
+            bad(
+                format!("this integer does not fit `{ty}`"),
+                "a float is written with a point, as `1e20` or `1.0`",
+            )
+        }
+    }
+}
+
+fn float(digits: &str, suffix: &str) -> Result<ExprKind, BadLiteral> {
+    let suffix = known_suffix(suffix)?;
+    if let Some(ty @ ("i32" | "i64" | "bool")) = suffix.as_deref() {
+        return bad(
+            format!("a number with a point has no type `{ty}`"),
+            "suffixes of floats are `f32` and `f64`",
+        );
+    }
+    let finite = match suffix.as_deref() {
+        Some("f32") => digits.parse::<f32>().is_ok_and(f32::is_finite),
+        _ => digits.parse::<f64>().is_ok_and(f64::is_finite),
+    };
+    if !finite {
+        let ty = suffix.as_deref().unwrap_or("f64");
+        return bad(
+            format!("this number is beyond the greatest finite `{ty}`"),
+            "infinity is written `1.0 / 0.0`",
+        );
+    }
+    Ok(ExprKind::Float(digits.to_owned(), suffix))
+}
+
+fn known_suffix(suffix: &str) -> Result<Option<String>, BadLiteral> {
+    let known = DType::ALL.iter().any(|dtype| *dtype != DType::Bool && dtype.name() == suffix);
+    match suffix {
+        "" => Ok(None),
+        _ if known => Ok(Some(suffix.to_owned())),
+        _ => bad(
+            format!("`{suffix}` is not a type of numbers here"),
+            "suffixes are `f32`, `f64`, `i32` and `i64`; without one a literal takes the type of what it meets",
+        ),
+    }
+}
+
+fn bad<T>(message: impl Into<String>, help: &str) -> Result<T, BadLiteral> {
+    Err(BadLiteral { message: message.into(), help: Some(help.to_owned()) })
+}
