@@ -1,0 +1,6 @@
+//! Random graphs: the stages of the compiler against the oracle, values and gradients.
+
+mod agreement;
+mod build;
+mod recipe;
+mod stages;
