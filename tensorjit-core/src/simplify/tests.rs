@@ -15,7 +15,7 @@ use crate::graph::ops::reshape::Reshape;
 use crate::graph::sketch::{Sketch, dim, floats, m, n, sample};
 use crate::graph::table::Ew;
 use crate::graph::value::Value;
-use crate::graph::{Graph, NodeId, Op, Type};
+use crate::graph::{Graph, NodeId, Op};
 use crate::interp;
 use cases::{Build, cases, full};
 
@@ -93,6 +93,10 @@ fn what_would_change_bits_is_left() {
             s.add(Op::Reduce(Reduce { kind: ReduceKind::Max, axes: vec![0] }), &[x])
         }),
         ("iota counts", |s, _| s.add(Op::Iota(Iota { dtype: DType::F64, extent: n() }), &[])),
+        ("a unit axis decides how the others are folded", |s, [x, ..]| {
+            let x = s.add(Op::Reshape(Reshape { shape: vec![n(), m(), dim(1)] }), &[x]);
+            s.add(Op::Reduce(Reduce { kind: ReduceKind::Prod, axes: vec![1, 2] }), &[x])
+        }),
         ("the sum of one -0 is 0", |s, [x, ..]| {
             let x = s.add(Op::Reshape(Reshape { shape: vec![n(), m(), dim(1)] }), &[x]);
             s.add(Op::Reduce(Reduce { kind: ReduceKind::Sum, axes: vec![2] }), &[x])

@@ -171,6 +171,22 @@ pub(super) fn cases() -> Vec<(&'static str, Build, &'static str)> {
             X,
         ),
         (
+            "pow_two",
+            |s, [x, ..]| {
+                let two = full(s, 2.0);
+                s.ew(Ew::Pow, &[x, two])
+            },
+            "%0 = input 0 : f64[N, M]; %1 = square %0 : f64[N, M] -> %1",
+        ),
+        (
+            "pow_minus_one",
+            |s, [x, ..]| {
+                let minus_one = full(s, -1.0);
+                s.ew(Ew::Pow, &[x, minus_one])
+            },
+            "%0 = input 0 : f64[N, M]; %1 = recip %0 : f64[N, M] -> %1",
+        ),
+        (
             "dmul_zero",
             |s, [x, ..]| {
                 let zero = full(s, 0.0);
@@ -336,12 +352,19 @@ pub(super) fn cases() -> Vec<(&'static str, Build, &'static str)> {
         ),
         (
             "reduce_unit",
-            |s, [x, ..]| {
-                let x = s.add(Op::Reshape(Reshape { shape: vec![dim(1), n(), dim(1), m()] }), &[x]);
-                let x = s.add(Op::Reduce(Reduce { kind: ReduceKind::Max, axes: vec![2] }), &[x]);
-                s.add(Op::Reduce(Reduce { kind: ReduceKind::Sum, axes: vec![0, 1] }), &[x])
+            |s, [x, _, mask]| {
+                let x = s.add(Op::Reshape(Reshape { shape: vec![n(), dim(1), m()] }), &[x]);
+                let x = s.add(Op::Reduce(Reduce { kind: ReduceKind::Max, axes: vec![1] }), &[x]);
+                let mask = s.add(Op::Reshape(Reshape { shape: vec![dim(1), n(), dim(1), m()] }), &[mask]);
+                let any = s.add(Op::Reduce(Reduce { kind: ReduceKind::Any, axes: vec![0, 1, 2] }), &[mask]);
+                let any = s.add(Op::Broadcast(Broadcast { shape: vec![n(), m()], axes: vec![1] }), &[any]);
+                let zero = full(s, 0.0);
+                s.ew(Ew::Select, &[any, x, zero])
             },
-            "%0 = input 0 : f64[N, M]; %1 = reduce %0, sum, axes = [0] : f64[M] -> %1",
+            "%0 = input 0 : f64[N, M]; %1 = input 2 : bool[N, M]; \
+             %2 = reduce %1, any, axes = [0] : bool[M]; \
+             %3 = broadcast %2, shape = [N, M], axes = [1] : bool[N, M]; %4 = constant 0.0 : f64; \
+             %5 = broadcast %4, shape = [N, M], axes = [] : f64[N, M]; %6 = select %3, %0, %5 : f64[N, M] -> %6",
         ),
         (
             "contract_permuted_left",
