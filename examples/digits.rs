@@ -63,7 +63,9 @@ impl Layers {
 
     /// Weights uniform with the variance 2 / inputs (He et al. 2015).
     fn random(random: &mut Uniform) -> Layers {
-        let mut uniform = |shape| Array2::from_shape_simple_fn(shape, || (6.0f64 / 64.0).sqrt() as f32 * random.next() as f32);
+        let mut uniform = |shape| {
+            Array2::from_shape_simple_fn(shape, || (6.0f64 / 64.0).sqrt() as f32 * random.next() as f32)
+        };
         Layers(uniform((64, 64)), Array1::zeros(64), uniform((64, 10)), Array1::zeros(10))
     }
 }
@@ -87,10 +89,8 @@ fn main() -> Outcome<()> {
             let (bx, by) = (x.select(Axis(0), batch), y.select(Axis(0), batch));
             let start = Instant::now();
             let loss = train(
-                &bx, &by, rate, &mut step,
-                &mut p.0, &mut p.1, &mut p.2, &mut p.3,
-                &mut m.0, &mut m.1, &mut m.2, &mut m.3,
-                &mut v.0, &mut v.1, &mut v.2, &mut v.3,
+                &bx, &by, rate, &mut step, &mut p.0, &mut p.1, &mut p.2, &mut p.3, &mut m.0, &mut m.1,
+                &mut m.2, &mut m.3, &mut v.0, &mut v.1, &mut v.2, &mut v.3,
             )?;
             seconds += start.elapsed().as_secs_f64();
             losses.push(f64::from(loss));

@@ -56,7 +56,8 @@ fn known_weights() -> Outcome<()> {
     let largest = |a: &mut dyn Iterator<Item = f32>| a.fold(0.0f32, |most, x| most.max(x.abs()));
     let w_error = largest(&mut (&w - &true_w).into_iter());
     let bias_error = largest(&mut (&bias - &true_bias).into_iter());
-    let curve = plot("linear_regression", "Linear regression", &[("batches of 8, 16, 32".into(), losses.clone())])?;
+    let curve =
+        plot("linear_regression", "Linear regression", &[("batches of 8, 16, 32".into(), losses.clone())])?;
     table(
         "Linear regression with known weights",
         &[

@@ -105,12 +105,16 @@ fn main() -> Outcome<()> {
             let losses = train(&run, activation == "tanh", optimiser, &x, &y, initial.clone())?;
             let error = losses.iter().zip(&recorded).fold(0.0f64, |most, (a, b)| most.max((a - b).abs()));
             worst = worst.max(error);
-            rows.push((run.clone(), format!("last loss {:.6}, farthest from the record {error:.1e}", losses[STEPS])));
+            rows.push((
+                run.clone(),
+                format!("last loss {:.6}, farthest from the record {error:.1e}", losses[STEPS]),
+            ));
             curves.push((run, losses));
         }
     }
     let curve = plot("replay", "Replay of recorded runs", &curves)?;
-    let mut rows: Vec<(&str, String)> = rows.iter().map(|(name, text)| (name.as_str(), text.clone())).collect();
+    let mut rows: Vec<(&str, String)> =
+        rows.iter().map(|(name, text)| (name.as_str(), text.clone())).collect();
     rows.push(("curve", curve.display().to_string()));
     table("Replay (64-32-10, f64, 100 steps each)", &rows);
     if worst <= 1e-12 { Ok(()) } else { Err(format!("a loss is off by {worst:e}").into()) }

@@ -26,7 +26,9 @@ pub fn data(name: &str) -> Outcome<NpzReader<File>> {
 /// A bar of `steps` steps.
 pub fn progress(title: &str, steps: u64) -> Outcome<ProgressBar> {
     let bar = ProgressBar::new(steps);
-    bar.set_style(ProgressStyle::with_template("{prefix:24} [{bar:32}] {pos}/{len} {msg}")?.progress_chars("=> "));
+    bar.set_style(
+        ProgressStyle::with_template("{prefix:24} [{bar:32}] {pos}/{len} {msg}")?.progress_chars("=> "),
+    );
     bar.set_prefix(title.to_owned());
     Ok(bar)
 }
@@ -57,7 +59,12 @@ pub fn plot(name: &str, caption: &str, curves: &[(String, Vec<f64>)]) -> Outcome
             .x_label_area_size(36)
             .y_label_area_size(64)
             .build_cartesian_2d(0..steps, (low * 0.9..high * 1.1).log_scale())?;
-        chart.configure_mesh().x_desc("step").y_desc("loss").y_label_formatter(&|y| format!("{y:.0e}")).draw()?;
+        chart
+            .configure_mesh()
+            .x_desc("step")
+            .y_desc("loss")
+            .y_label_formatter(&|y| format!("{y:.0e}"))
+            .draw()?;
         for (i, (label, curve)) in curves.iter().enumerate() {
             let colour = Palette99::pick(i).to_rgba();
             let points = curve.iter().copied().enumerate().filter(|(_, value)| *value > 0.0);

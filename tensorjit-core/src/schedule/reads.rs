@@ -27,16 +27,7 @@ pub(super) type Read = (NodeId, At);
 /// Where the elements of a movement node come from; `None` for other nodes.
 pub(super) fn sources(graph: &Graph, node: NodeId, at: &[Dim]) -> Result<Option<Vec<Source>>, Bug> {
     let types: Vec<_> = graph.node(node).inputs.iter().map(|id| graph.ty(*id)).collect();
-    let (facts, ty) = (&graph.facts, graph.ty(node));
-    Ok(Some(match &graph.node(node).op {
-        Op::Broadcast(op) => op.access(facts, &types, ty, at),
-        Op::Permute(op) => op.access(facts, &types, ty, at),
-        Op::Reshape(op) => op.access(facts, &types, ty, at),
-        Op::Slice(op) => op.access(facts, &types, ty, at),
-        Op::Pad(op) => op.access(facts, &types, ty, at),
-        Op::Concat(op) => op.access(facts, &types, ty, at),
-        _ => return Ok(None),
-    }))
+    Ok(graph.node(node).op.access(&graph.facts, &types, graph.ty(node), at))
 }
 
 /// The row-major strides of a shape.

@@ -72,9 +72,25 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "pow_one",
-        equation: "pow(x, 1) = x",
+        equation: "pow(x, 1) = x, the nearest float",
         apply: |rewriter, op, inputs| {
             Ok(pair(op, inputs, Ew::Pow).filter(|(_, b)| rewriter.is_number(*b, 1.0)).map(|(a, _)| a))
+        },
+    },
+    Rule {
+        name: "pow_two",
+        equation: "pow(x, 2) = x * x, the nearest float",
+        apply: |rewriter, op, inputs| match pair(op, inputs, Ew::Pow) {
+            Some((x, b)) if rewriter.is_number(b, 2.0) => rewriter.ew(Ew::Square, &[x]),
+            _ => Ok(None),
+        },
+    },
+    Rule {
+        name: "pow_minus_one",
+        equation: "pow(x, -1) = 1 / x, the nearest float",
+        apply: |rewriter, op, inputs| match pair(op, inputs, Ew::Pow) {
+            Some((x, b)) if rewriter.is_number(b, -1.0) => rewriter.ew(Ew::Recip, &[x]),
+            _ => Ok(None),
         },
     },
     Rule {
