@@ -204,10 +204,11 @@ fn slice_broadcast(rewriter: &mut Rewriter, op: &Op, inputs: &[NodeId]) -> Resul
     };
     let Some(x) = operand.first().copied() else { return Ok(None) };
     let shape = slice.ranges.iter().map(|range| range.len.clone()).collect();
-    let mut axes = broadcast.axes.iter().zip(&rewriter.ty(x).shape);
-    // An axis of extent one is not sliced, unless it would not be repeated by the result's broadcast either.
-    let ranges = axes
-        .by_ref()
+    // An axis of extent one stays whole: the result's broadcast repeats it as often as the slice is long.
+    let ranges = broadcast
+        .axes
+        .iter()
+        .zip(&rewriter.ty(x).shape)
         .map(|(axis, n)| if n.is(1) { Range::full(n) } else { slice.ranges[*axis].clone() })
         .collect();
     let outer = Broadcast { shape, axes: broadcast.axes.clone() };
