@@ -1,6 +1,6 @@
 //! The polynomial normal form and its arithmetic.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
 use std::fmt;
 use std::ops;
 
@@ -55,12 +55,19 @@ impl Dim {
 
     /// Sums like terms and drops zeros.
     pub fn from_terms(terms: impl IntoIterator<Item = (Monomial, i128)>) -> Dim {
-        let mut sum: BTreeMap<Monomial, i128> = BTreeMap::new();
-        for (monomial, coefficient) in terms {
-            let entry = sum.entry(monomial).or_insert(0);
-            *entry = entry.saturating_add(coefficient);
+        let mut terms: Vec<(Monomial, i128)> = terms.into_iter().collect();
+        if terms.len() > 1 {
+            terms.sort_by(|(a, _), (b, _)| a.cmp(b));
+            terms.dedup_by(|(later, c), (earlier, sum)| {
+                let same = later == earlier;
+                if same {
+                    *sum = sum.saturating_add(*c);
+                }
+                same
+            });
         }
-        Dim { terms: sum.into_iter().filter(|(_, c)| *c != 0).collect() }
+        terms.retain(|(_, c)| *c != 0);
+        Dim { terms }
     }
 
     /// The terms in order.
@@ -314,7 +321,31 @@ impl From<i64> for Dim {
 impl ops::Add for &Dim {
     type Output = Dim;
     fn add(self, other: &Dim) -> Dim {
-        Dim::from_terms(self.terms.iter().chain(&other.terms).cloned())
+        // Both are in order: one pass merges them.
+        let (mut left, mut right) = (self.terms.as_slice(), other.terms.as_slice());
+        let mut terms = Vec::with_capacity(left.len() + right.len());
+        while let ([a, left_rest @ ..], [b, right_rest @ ..]) = (left, right) {
+            match a.0.cmp(&b.0) {
+                Ordering::Less => {
+                    terms.push(a.clone());
+                    left = left_rest;
+                }
+                Ordering::Greater => {
+                    terms.push(b.clone());
+                    right = right_rest;
+                }
+                Ordering::Equal => {
+                    let sum = a.1.saturating_add(b.1);
+                    if sum != 0 {
+                        terms.push((a.0.clone(), sum));
+                    }
+                    (left, right) = (left_rest, right_rest);
+                }
+            }
+        }
+        terms.extend_from_slice(left);
+        terms.extend_from_slice(right);
+        Dim { terms }
     }
 }
 
@@ -335,11 +366,15 @@ impl ops::Sub for &Dim {
 impl ops::Mul for &Dim {
     type Output = Dim;
     fn mul(self, other: &Dim) -> Dim {
-        Dim::from_terms(
-            self.terms
-                .iter()
-                .flat_map(|(a, p)| other.terms.iter().map(|(b, q)| (a.times(b), p.saturating_mul(*q)))),
-        )
+        match (self.terms.as_slice(), other.terms.as_slice()) {
+            ([], _) | (_, []) => Dim::default(),
+            ([(one, factor)], terms) | (terms, [(one, factor)]) if one.0.is_empty() => {
+                Dim { terms: terms.iter().map(|(m, c)| (m.clone(), c.saturating_mul(*factor))).collect() }
+            }
+            (left, right) => Dim::from_terms(
+                left.iter().flat_map(|(a, p)| right.iter().map(|(b, q)| (a.times(b), p.saturating_mul(*q)))),
+            ),
+        }
     }
 }
 

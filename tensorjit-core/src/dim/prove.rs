@@ -13,28 +13,61 @@ const ATTEMPTS: usize = 200;
 /// Polynomials with more terms are not multiplied out.
 const TERMS: usize = 24;
 
+/// An expression as proofs about it see it.
+pub(super) struct View {
+    /// Over atoms that start at 0, where that can be written out.
+    shifted: Option<Dim>,
+    range: Interval,
+}
+
 impl Solver {
     /// Bounds by interval arithmetic, of the polynomial as it stands and over symbols shifted to start at 0.
     pub(super) fn range(&self, dim: &Dim) -> Interval {
+        self.view(dim).range
+    }
+
+    /// What the proofs about `dim` share.
+    pub(super) fn view(&self, dim: &Dim) -> View {
         let plain = self.naive_range(dim);
-        if dim.terms().len() < 2 || (plain.low.is_some() && plain.high.is_some()) {
-            return plain;
+        if dim.terms().len() < 2 {
+            return View { shifted: self.shift(dim), range: plain };
         }
-        let Some(shifted) = self.shift(dim) else { return plain };
-        let high = self.shifted_low(&-&shifted).and_then(i128::checked_neg);
-        plain.meet(Interval { low: self.shifted_low(&shifted), high })
+        let shifted = self.shift(dim);
+        let range = match &shifted {
+            Some(shifted) if plain.low.is_none() || plain.high.is_none() => {
+                let high = self.shifted_low(&-shifted).and_then(i128::checked_neg);
+                plain.meet(Interval { low: self.shifted_low(shifted), high })
+            }
+            _ => plain,
+        };
+        View { shifted, range }
+    }
+
+    /// Whether the value is at least `bound` for all values of the symbols.
+    pub(super) fn at_least(&self, view: &View, bound: i64) -> bool {
+        let bound = i128::from(bound);
+        view.range.low.is_some_and(|low| low >= bound)
+            || view.shifted.as_ref().is_some_and(|dim| self.nonneg_shifted(&(dim - &constant(bound))))
+    }
+
+    /// Whether the value is at most `bound` for all values of the symbols.
+    pub(super) fn at_most(&self, view: &View, bound: i64) -> bool {
+        let bound = i128::from(bound);
+        view.range.high.is_some_and(|high| high <= bound)
+            || view.shifted.as_ref().is_some_and(|dim| self.nonneg_shifted(&(&constant(bound) - dim)))
     }
 
     /// Whether the value is at least 0 for all values of the symbols.
     pub(super) fn nonneg(&self, dim: &Dim) -> bool {
-        if let Some(value) = dim.as_const() {
-            return value >= 0;
+        match dim.as_const() {
+            Some(value) => value >= 0,
+            None => self.at_least(&self.view(dim), 0),
         }
-        if self.range(dim).low.is_some_and(|low| low >= 0) {
-            return true;
-        }
+    }
+
+    fn nonneg_shifted(&self, dim: &Dim) -> bool {
         let mut attempts = ATTEMPTS;
-        self.shift(dim).is_some_and(|dim| self.nonneg_by_sums(&dim, DEPTH, &mut attempts))
+        self.nonneg_by_sums(dim, DEPTH, &mut attempts)
     }
 
     fn naive_range(&self, dim: &Dim) -> Interval {
@@ -59,6 +92,10 @@ impl Solver {
     ///
     /// `None` where that has too many terms or too large coefficients for exact arithmetic.
     fn shift(&self, dim: &Dim) -> Option<Dim> {
+        let starts_at_zero = |(atom, _): &(Atom, u32)| self.atom_range(atom).low.unwrap_or(0) == 0;
+        if dim.terms().iter().all(|(monomial, _)| monomial.0.iter().all(starts_at_zero)) {
+            return is_small(dim).then(|| dim.clone());
+        }
         let mut sum = Dim::default();
         for (monomial, coefficient) in dim.terms() {
             let mut product = constant(*coefficient);
