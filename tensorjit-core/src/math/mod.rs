@@ -1,19 +1,35 @@
-//! Elementary functions as vector code: the signatures that the table of functions lowers to, ahead of their code.
+//! Elementary functions as lane-wise arithmetic, written once against [`Lanes`] for scalars and vectors, for
+//! `f32` and `f64`, and for levels with and without FMA.
+//!
+//! They import nothing, branch by no lane, and keep IEEE's special values: NaN, infinities, signed zeros and
+//! subnormals.  Rare work, such as the reduction of a huge angle, stands behind [`Lanes::if_any`].  Each file
+//! holds a family; `num` has the short names that they share, `exact` the arithmetic without rounding errors,
+//! and `coefficients` the polynomials, derived by `docs/coefficients.py`.
 
-use tensorjit_runtime::abi::DType;
+mod coefficients;
+mod erf;
+mod exact;
+#[cfg(test)]
+mod exec;
+mod exp;
+mod hyperbolic;
+mod inverse_trig;
+mod log;
+mod num;
+mod payne_hanek;
+mod pow;
+mod rem;
+mod roots;
+#[cfg(test)]
+mod tests;
+mod trig;
 
-use crate::lanes::{Lanes, Val};
-
-macro_rules! signatures {
-    ($($name:ident($($operand:ident),*);)*) => {$(
-        #[doc = concat!("Builds `", stringify!($name), "`.")]
-        pub fn $name(_lanes: &mut dyn Lanes, _dtype: DType, $($operand: Val),*) -> Val {
-            unreachable!("{} has no vector code yet: {:?}", stringify!($name), [$($operand),*])
-        }
-    )*};
-}
-
-signatures! {
-    exp(x); exp2(x); expm1(x); log(x); log2(x); log1p(x); sin(x); cos(x); tan(x); asin(x); acos(x); atan(x);
-    sinh(x); cosh(x); tanh(x); erf(x); sigmoid(x); pow(x, y); atan2(y, x); hypot(x, y); rem(x, y);
-}
+pub use erf::erf;
+pub use exp::{exp, exp2, expm1};
+pub use hyperbolic::{cosh, sigmoid, sinh, tanh};
+pub use inverse_trig::{acos, asin, atan, atan2};
+pub use log::{log, log1p, log2};
+pub use pow::pow;
+pub use rem::rem;
+pub use roots::{hypot, rsqrt};
+pub use trig::{cos, sin, tan};

@@ -1,0 +1,141 @@
+"""Derives the polynomials of tensorjit-core/src/math:
+`pip install mpmath && python3 docs/coefficients.py > tensorjit-core/src/math/coefficients.rs`.
+
+Each is the minimax polynomial (Remez exchange on a dense grid, 60 digits) of the stated function under the stated
+weight, its coefficients rounded once to the type in which it is evaluated.
+"""
+
+import struct
+
+from mpmath import atan, asin, cos, erf, erfc, exp, log, lu_solve, matrix, mp, mpf, pi, sin, sinh, sqrt
+
+mp.dps = 60
+
+
+def minimax(f, weight, low, high, count):
+    """Coefficients c, lowest first, that minimise max |weight * (sum c_k x^k - f)| over [low, high]."""
+    low, high = mpf(low), mpf(high)
+    size = 40 * count + 200
+    xs = [(low + high) / 2 - (high - low) / 2 * cos(pi * (2 * i + 1) / (2 * size)) for i in range(size)]
+    fs, ws = [f(x) for x in xs], [weight(x) for x in xs]
+    refs = [int((1 - cos(pi * i / count)) / 2 * (size - 1)) for i in range(count + 1)]
+    for _ in range(30):
+        a, b = matrix(count + 1, count + 1), matrix(count + 1, 1)
+        for row, i in enumerate(refs):
+            for k in range(count):
+                a[row, k] = xs[i] ** k
+            a[row, count] = (-1) ** row / ws[i]
+            b[row] = fs[i]
+        solution = lu_solve(a, b)
+        c, level = [solution[k] for k in range(count)], abs(solution[count])
+        errors = [ws[i] * (horner(c, xs[i]) - fs[i]) for i in range(size)]
+        peaks = []
+        for i, e in enumerate(errors):
+            if peaks and (errors[peaks[-1]] > 0) == (e > 0):
+                if abs(e) > abs(errors[peaks[-1]]):
+                    peaks[-1] = i
+            else:
+                peaks.append(i)
+        while len(peaks) > count + 1:
+            peaks.pop(0 if abs(errors[peaks[0]]) < abs(errors[peaks[-1]]) else -1)
+        worst = max(abs(e) for e in errors)
+        if len(peaks) < count + 1 or worst < level * mpf("1.001"):
+            break
+        refs = peaks
+    return c, worst
+
+
+def horner(c, x):
+    total = mpf(0)
+    for value in reversed(c):
+        total = total * x + value
+    return total
+
+
+def single(value):
+    return struct.unpack("f", struct.pack("f", float(value)))[0]
+
+
+HALF_LN2 = log(2) / 2 * mpf("1.001")
+OCTAVE = (sqrt(mpf(1) / 2) - 1, sqrt(mpf(2)) - 1)
+S2 = (sqrt(mpf(2)) - 1) ** 2 / (sqrt(mpf(2)) + 1) ** 2
+EIGHTH = (pi / 4 * mpf("1.0001")) ** 2
+TAN_EIGHTH = (sqrt(mpf(2)) - 1) ** 2
+
+
+def odd(f):
+    """(f(x) - x) / x^3 as a function of z = x^2."""
+    return lambda z: (f(sqrt(z)) - sqrt(z)) / (z * sqrt(z))
+
+
+def relative(f, power):
+    """The weight of an error of x^power * p(x^2) relative to f(x), as a function of z = x^2."""
+    return lambda z: abs(sqrt(z) ** power / f(sqrt(z)))
+
+
+# name: (meaning, count of coefficients, f, weight, interval, rounding)
+def table():
+    exp_q = lambda r: (exp(r) - 1 - r) / r**2
+    exp_w = lambda r: r**2 / exp(r)
+    expm1_w = lambda r: abs(r**2 / (exp(r) - 1))
+    two = lambda r: exp(r * log(2))
+    exp2_q = lambda r: (two(r) - 1 - r * log(2)) / r**2
+    exp2_w = lambda r: r**2 / two(r)
+    log_p = lambda f: (log(1 + f) - f + f * f / 2) / f**3
+    log_w = lambda f: abs(f**3 / log(1 + f))
+    log2_p = lambda f: (log(1 + f) / log(2) - f / log(2)) / f**2
+    log2_w = lambda f: abs(f**2 / log(1 + f))
+    # log((1 + s) / (1 - s)), with z = s^2.
+    at = lambda z: log((1 + sqrt(z)) / (1 - sqrt(z)))
+    at_r = lambda z: (at(z) / sqrt(z) - 2) / z
+    at_tail = lambda z: (at(z) / sqrt(z) - 2 - z * 2 / 3) / z**2
+    at_log2 = lambda z: at(z) / sqrt(z) / log(2)
+    cos_c = lambda z: (cos(sqrt(z)) - 1 + z / 2) / z**2
+    cos_w = lambda z: z**2 / cos(sqrt(z))
+    erf_p = lambda z: erf(sqrt(z)) / sqrt(z) - 1
+    erf_w = lambda z: sqrt(z) / erf(sqrt(z))
+    tail = lambda x: -log(erfc(x))
+    tail_w = lambda x: erfc(x) / erf(x)
+    return {
+        "EXP_F32": ("e^r = 1 + r + r^2 p(r)", 5, exp_q, expm1_w, (-HALF_LN2, HALF_LN2), single),
+        "EXP_F64": ("e^r = 1 + r + r^2 p(r)", 11, exp_q, expm1_w, (-HALF_LN2, HALF_LN2), float),
+        "EXP2_F32": ("2^r = 1 + r ln 2 + r^2 p(r)", 5, exp2_q, exp2_w, ("-0.5001", "0.5001"), single),
+        "EXP2_F64": ("2^r = 1 + r ln 2 + r^2 p(r)", 10, exp2_q, exp2_w, ("-0.5001", "0.5001"), float),
+        "EXP2_POW": ("2^r = p(r)", 7, two, lambda r: 1 / two(r), ("-0.5001", "0.5001"), float),
+        "LOG_F32": ("log(1 + f) = f - f^2/2 + f^3 p(f)", 9, log_p, log_w, OCTAVE, single),
+        "LOG2_F32": ("log2(1 + f) = f log2(e) + f^2 p(f)", 9, log2_p, log2_w, OCTAVE, single),
+        "LOG_F64": ("log((1 + s)/(1 - s)) = 2s + s z p(z), z = s^2", 7, at_r, lambda z: z / 2, (0, S2), float),
+        "LOG_POW": ("log((1 + s)/(1 - s)) = 2s + s z (2/3 + z p(z)), z = s^2", 7, at_tail, lambda z: z**2 / 2, (0, S2), float),
+        "LOG2_POW": ("log2((1 + s)/(1 - s)) = s p(z), z = s^2", 5, at_log2, lambda z: 1 / at_log2(z), (0, S2), float),
+        "SIN_F32": ("sin(r) = r + r z p(z), z = r^2", 3, odd(sin), relative(sin, 3), (0, EIGHTH), float),
+        "COS_F32": ("cos(r) = 1 - z/2 + z^2 p(z), z = r^2", 3, cos_c, cos_w, (0, EIGHTH), float),
+        "SIN_F64": ("sin(r) = r + r z p(z), z = r^2", 6, odd(sin), relative(sin, 3), (0, EIGHTH), float),
+        "COS_F64": ("cos(r) = 1 - z/2 + z^2 p(z), z = r^2", 6, cos_c, cos_w, (0, EIGHTH), float),
+        "ASIN_F32": ("asin(x) = x + x z p(z), z = x^2", 6, odd(asin), relative(asin, 3), (0, "0.25"), float),
+        "ASIN_F64": ("asin(x) = x + x z p(z), z = x^2", 13, odd(asin), relative(asin, 3), (0, "0.25"), float),
+        "ATAN_F32": ("atan(x) = x + x z p(z), z = x^2", 6, odd(atan), relative(atan, 3), (0, TAN_EIGHTH), float),
+        "ATAN_F64": ("atan(x) = x + x z p(z), z = x^2", 11, odd(atan), relative(atan, 3), (0, TAN_EIGHTH), float),
+        "SINH_F32": ("sinh(x) = x + x z p(z), z = x^2", 4, odd(sinh), relative(sinh, 3), (0, 1), single),
+        "SINH_F64": ("sinh(x) = x + x z p(z), z = x^2", 7, odd(sinh), relative(sinh, 3), (0, 1), float),
+        "ERF_F32": ("erf(x) = x + x p(z), z = x^2", 7, erf_p, erf_w, (0, 1), single),
+        "ERF_F64": ("erf(x) = x + x p(z), z = x^2", 12, erf_p, erf_w, (0, 1), float),
+        "ERF_TAIL_F32": ("erf(x) = 1 - exp(-p(x)); the error is that of erf", 8, tail, tail_w, (1, 4), single),
+        "ERF_TAIL_F64": ("erf(x) = 1 - exp(-p(x)); the error is that of erf", 19, tail, tail_w, (1, 6), float),
+    }
+
+
+def main():
+    print("//! Minimax polynomials, lowest coefficient first; written by `docs/coefficients.py`.")
+    for name, (meaning, count, f, weight, (low, high), rounding) in table().items():
+        low, high = mpf(low), mpf(high)
+        c, worst = minimax(f, weight, low, high, count)
+        print()
+        print(f"/// {meaning}, on [{float(low):.4}, {float(high):.4}], degree {count - 1},")
+        print(f"/// relative error 2^{float(log(worst, 2)):.1f}.")
+        print(f"pub(super) const {name}: [f64; {count}] = [")
+        for value in c:
+            print(f"    {rounding(value)!r},")
+        print("];")
+
+
+main()

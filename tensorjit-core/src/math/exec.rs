@@ -1,0 +1,246 @@
+//! An executor of [`Lanes`] for the tests: performs each operation at once on a batch of numbers.
+
+use tensorjit_runtime::abi::DType;
+
+use crate::lanes::{Cmp, Lanes, Prim, Val};
+
+/// The lanes of one value.
+#[derive(Clone, Debug)]
+pub(super) enum Batch {
+    /// Masks.
+    Bool(Vec<bool>),
+    /// `i32`.
+    I32(Vec<i32>),
+    /// `i64`.
+    I64(Vec<i64>),
+    /// `f32`.
+    F32(Vec<f32>),
+    /// `f64`.
+    F64(Vec<f64>),
+}
+
+/// Values in the order in which they were made; all have the same number of lanes.
+pub(super) struct Exec {
+    values: Vec<Batch>,
+    lanes: usize,
+    fma: bool,
+}
+
+impl Exec {
+    /// An executor of so many lanes, with or without fused multiply-add.
+    pub(super) fn new(lanes: usize, fma: bool) -> Exec {
+        Exec { values: Vec::new(), lanes, fma }
+    }
+
+    /// A value that is given.
+    pub(super) fn input(&mut self, batch: Batch) -> Val {
+        self.values.push(batch);
+        Val(self.values.len() as u32 - 1)
+    }
+
+    /// The lanes of a value.
+    pub(super) fn get(&self, value: Val) -> &Batch {
+        &self.values[value.0 as usize]
+    }
+}
+
+/// `f` of each lane.
+fn map<A: Copy, R>(a: &[A], f: impl Fn(A) -> R) -> Vec<R> {
+    a.iter().map(|&a| f(a)).collect()
+}
+
+/// `f` of each pair of lanes.
+fn zip<A: Copy, R>(a: &[A], b: &[A], f: impl Fn(A, A) -> R) -> Vec<R> {
+    a.iter().zip(b).map(|(&a, &b)| f(a, b)).collect()
+}
+
+fn compare<A: Copy + PartialOrd>(cmp: Cmp, a: &[A], b: &[A]) -> Batch {
+    Batch::Bool(zip(a, b, |a, b| match cmp {
+        Cmp::Eq => a == b,
+        Cmp::Ne => a != b,
+        Cmp::Lt => a < b,
+        Cmp::Le => a <= b,
+        Cmp::Gt => a > b,
+        Cmp::Ge => a >= b,
+    }))
+}
+
+fn choose<A: Copy>(mask: &[bool], a: &[A], b: &[A]) -> Vec<A> {
+    mask.iter().zip(a.iter().zip(b)).map(|(&mask, (&a, &b))| if mask { a } else { b }).collect()
+}
+
+macro_rules! float_prim {
+    ($make:path, $prim:expr, $args:expr, $fma:expr) => {{
+        let args = $args;
+        match $prim {
+            Prim::Add => $make(zip(args[0], args[1], |a, b| a + b)),
+            Prim::Sub => $make(zip(args[0], args[1], |a, b| a - b)),
+            Prim::Mul => $make(zip(args[0], args[1], |a, b| a * b)),
+            Prim::FDiv => $make(zip(args[0], args[1], |a, b| a / b)),
+            Prim::Fma => {
+                let product = |i: usize| {
+                    let (a, b, c) = (args[0][i], args[1][i], args[2][i]);
+                    if $fma { a.mul_add(b, c) } else { a * b + c }
+                };
+                $make((0..args[0].len()).map(product).collect())
+            }
+            Prim::FNeg => $make(map(args[0], |a| -a)),
+            Prim::FAbs => $make(map(args[0], |a| a.abs())),
+            Prim::Sqrt => $make(map(args[0], |a| a.sqrt())),
+            Prim::Floor => $make(map(args[0], |a| a.floor())),
+            Prim::Ceil => $make(map(args[0], |a| a.ceil())),
+            Prim::Trunc => $make(map(args[0], |a| a.trunc())),
+            Prim::RoundEven => $make(map(args[0], |a| a.round_ties_even())),
+            Prim::Cmp(cmp) => compare(cmp, args[0], args[1]),
+            other => panic!("{other:?} of floats"),
+        }
+    }};
+}
+
+macro_rules! int_prim {
+    ($make:path, $unsigned:ty, $signed:ty, $prim:expr, $args:expr) => {{
+        let args = $args;
+        match $prim {
+            Prim::Add => $make(zip(args[0], args[1], |a, b| a.wrapping_add(b))),
+            Prim::Sub => $make(zip(args[0], args[1], |a, b| a.wrapping_sub(b))),
+            Prim::Mul => $make(zip(args[0], args[1], |a, b| a.wrapping_mul(b))),
+            Prim::And => $make(zip(args[0], args[1], |a, b| a & b)),
+            Prim::Or => $make(zip(args[0], args[1], |a, b| a | b)),
+            Prim::Xor => $make(zip(args[0], args[1], |a, b| a ^ b)),
+            // A shift by the width or more panics in debug builds, as it must not happen.
+            Prim::Shl => $make(zip(args[0], args[1], |a, b| a << b)),
+            Prim::LShr => $make(zip(args[0], args[1], |a, b| ((a as $unsigned) >> b) as $signed)),
+            Prim::AShr => $make(zip(args[0], args[1], |a, b| a >> b)),
+            Prim::IDiv => $make(zip(args[0], args[1], |a, b| a / b)),
+            Prim::IRem => $make(zip(args[0], args[1], |a, b| a % b)),
+            Prim::Cmp(cmp) => compare(cmp, args[0], args[1]),
+            other => panic!("{other:?} of integers"),
+        }
+    }};
+}
+
+fn convert(value: &Batch, to: DType) -> Batch {
+    match (value, to) {
+        (Batch::F32(a), DType::F64) => Batch::F64(map(a, f64::from)),
+        (Batch::F64(a), DType::F32) => Batch::F32(map(a, |a| a as f32)),
+        (Batch::I32(a), DType::F32) => Batch::F32(map(a, |a| a as f32)),
+        (Batch::I32(a), DType::F64) => Batch::F64(map(a, f64::from)),
+        (Batch::I64(a), DType::F64) => Batch::F64(map(a, |a| a as f64)),
+        (Batch::I64(a), DType::I32) => Batch::I32(map(a, |a| a as i32)),
+        (Batch::I32(a), DType::I64) => Batch::I64(map(a, i64::from)),
+        (value, to) => panic!("{to:?} of {value:?}"),
+    }
+}
+
+fn bitcast(value: &Batch, to: DType) -> Batch {
+    match (value, to) {
+        (Batch::F32(a), DType::I32) => Batch::I32(map(a, |a| a.to_bits() as i32)),
+        (Batch::I32(a), DType::F32) => Batch::F32(map(a, |a| f32::from_bits(a as u32))),
+        (Batch::F64(a), DType::I64) => Batch::I64(map(a, |a| a.to_bits() as i64)),
+        (Batch::I64(a), DType::F64) => Batch::F64(map(a, |a| f64::from_bits(a as u64))),
+        (value, to) => panic!("{to:?} of the bits of {value:?}"),
+    }
+}
+
+fn select(mask: &Batch, a: &Batch, b: &Batch) -> Batch {
+    let Batch::Bool(mask) = mask else { panic!("a select by {mask:?}") };
+    match (a, b) {
+        (Batch::Bool(a), Batch::Bool(b)) => Batch::Bool(choose(mask, a, b)),
+        (Batch::I32(a), Batch::I32(b)) => Batch::I32(choose(mask, a, b)),
+        (Batch::I64(a), Batch::I64(b)) => Batch::I64(choose(mask, a, b)),
+        (Batch::F32(a), Batch::F32(b)) => Batch::F32(choose(mask, a, b)),
+        (Batch::F64(a), Batch::F64(b)) => Batch::F64(choose(mask, a, b)),
+        _ => panic!("a select between {a:?} and {b:?}"),
+    }
+}
+
+/// The operands as slices of one type.
+macro_rules! slices {
+    ($variant:path, $values:expr) => {
+        $values
+            .iter()
+            .map(|value| match value {
+                $variant(lanes) => lanes.as_slice(),
+                other => panic!("mixed operands: {other:?}"),
+            })
+            .collect::<Vec<_>>()
+    };
+}
+
+impl Lanes for Exec {
+    fn float(&mut self, dtype: DType, value: f64) -> Val {
+        let batch = match dtype {
+            DType::F32 => Batch::F32(vec![value as f32; self.lanes]),
+            DType::F64 => Batch::F64(vec![value; self.lanes]),
+            other => panic!("a float constant of {other:?}"),
+        };
+        self.input(batch)
+    }
+
+    fn int(&mut self, dtype: DType, value: i64) -> Val {
+        let batch = match dtype {
+            DType::Bool => Batch::Bool(vec![value & 1 == 1; self.lanes]),
+            DType::I32 => Batch::I32(vec![value as i32; self.lanes]),
+            DType::I64 => Batch::I64(vec![value; self.lanes]),
+            other => panic!("an integer constant of {other:?}"),
+        };
+        self.input(batch)
+    }
+
+    fn prim(&mut self, prim: Prim, args: &[Val]) -> Val {
+        let values: Vec<&Batch> = args.iter().map(|&arg| self.get(arg)).collect();
+        let result = match (prim, values[0]) {
+            (Prim::Select, mask) => select(mask, values[1], values[2]),
+            (Prim::Convert(to), value) => convert(value, to),
+            (Prim::Bitcast(to), value) => bitcast(value, to),
+            (_, Batch::F32(_)) => float_prim!(Batch::F32, prim, slices!(Batch::F32, values), self.fma),
+            (_, Batch::F64(_)) => float_prim!(Batch::F64, prim, slices!(Batch::F64, values), self.fma),
+            (_, Batch::I32(_)) => int_prim!(Batch::I32, u32, i32, prim, slices!(Batch::I32, values)),
+            (_, Batch::I64(_)) => int_prim!(Batch::I64, u64, i64, prim, slices!(Batch::I64, values)),
+            (_, Batch::Bool(_)) => {
+                let args = slices!(Batch::Bool, values);
+                match prim {
+                    Prim::And => Batch::Bool(zip(args[0], args[1], |a, b| a & b)),
+                    Prim::Or => Batch::Bool(zip(args[0], args[1], |a, b| a | b)),
+                    Prim::Xor => Batch::Bool(zip(args[0], args[1], |a, b| a ^ b)),
+                    Prim::Cmp(cmp) => compare(cmp, args[0], args[1]),
+                    other => panic!("{other:?} of masks"),
+                }
+            }
+        };
+        self.input(result)
+    }
+
+    fn dtype(&self, value: Val) -> DType {
+        match self.get(value) {
+            Batch::Bool(_) => DType::Bool,
+            Batch::I32(_) => DType::I32,
+            Batch::I64(_) => DType::I64,
+            Batch::F32(_) => DType::F32,
+            Batch::F64(_) => DType::F64,
+        }
+    }
+
+    fn has_fma(&self) -> bool {
+        self.fma
+    }
+
+    fn if_any(
+        &mut self,
+        mask: Val,
+        otherwise: &[Val],
+        then: &mut dyn FnMut(&mut dyn Lanes) -> Vec<Val>,
+    ) -> Vec<Val> {
+        let Batch::Bool(mask) = self.get(mask) else { panic!("a branch by {mask:?}") };
+        if mask.contains(&true) { then(self) } else { otherwise.to_vec() }
+    }
+
+    fn repeat(
+        &mut self,
+        count: u32,
+        state: &[Val],
+        body: &mut dyn FnMut(&mut dyn Lanes, &[Val]) -> Vec<Val>,
+    ) -> Vec<Val> {
+        (0..count).fold(state.to_vec(), |state, _| body(self, &state))
+    }
+}
