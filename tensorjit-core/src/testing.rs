@@ -1,6 +1,7 @@
 //! Compiled graphs in this process, beside the oracle: for the tests of this workspace.
 
 use std::ptr;
+use std::time::Instant;
 
 use tensorjit_runtime::abi::{DType, Level};
 
@@ -10,7 +11,8 @@ use crate::dim::Dim;
 
 use crate::graph::value::{Env, Scalar, Value};
 use crate::graph::{Graph, Type};
-use crate::pipeline::{self, Prepared};
+use crate::loops::Kernel;
+use crate::pipeline::{self, Prepared, Watch};
 
 /// A graph compiled for every level that this machine has.
 #[derive(Debug)]
@@ -20,6 +22,7 @@ pub struct Program {
     states: Vec<u32>,
     workspace: Dim,
     nests: usize,
+    highest: Option<Kernel>,
     levels: Vec<(Level, Loaded)>,
 }
 
@@ -36,12 +39,13 @@ const SYMBOL: &str = "kernel";
 
 impl Program {
     /// Compiles a checked graph.
-    pub fn compile(graph: Graph, states: &[u32]) -> Result<Program, Failure> {
-        let prepared = pipeline::prepare(graph, states, &mut |_, _, _| {})?;
+    pub fn compile(graph: Graph, states: &[u32], watch: &mut Watch<'_>) -> Result<Program, Failure> {
+        let prepared = pipeline::prepare(graph, states, watch)?;
         let triple = "x86_64-unknown-linux-gnu";
         let all = targets::targets(triple, None).map_err(|error| Bug::new("testing", error.to_string()))?;
         let all: Vec<_> = all.into_iter().filter(|target| has(target.level)).collect();
-        let lowered = prepared.lower(&all, &mut |_, _, _| {})?;
+        let lowered = prepared.lower(&all, watch)?;
+        let highest = lowered.kernels.first().cloned();
         let mut levels = Vec::new();
         for (target, kernel) in all.iter().zip(lowered.kernels) {
             let object = codegen::compile(&[(SYMBOL.into(), kernel)], Visibility::Exported)?;
@@ -53,6 +57,7 @@ impl Program {
             workspace: lowered.workspace,
             nests: lowered.nests,
             prepared,
+            highest,
             levels,
         })
     }
@@ -77,38 +82,105 @@ impl Program {
         self.levels.iter().map(|(level, _)| *level)
     }
 
+    /// LLVM IR and assembly for the highest level.
+    pub fn listing(&self) -> Result<codegen::Listing, Bug> {
+        let kernels: Vec<_> = self.highest.iter().map(|kernel| (SYMBOL.to_owned(), kernel.clone())).collect();
+        codegen::listing(&kernels)
+    }
+
     /// The outputs for values of the symbols and the inputs, computed by the code for `level`, every buffer
     /// flush against a guard page.
     pub fn run(&self, level: Level, dims: &[i64], inputs: &[Value], side: Side) -> Result<Vec<Value>, Bug> {
-        let graph = self.prepared.graph();
+        let memory = self.memory(dims, inputs, side)?;
+        self.call(level, dims, &memory, 1)?;
+        let env = Env { dims };
+        let mut outputs = Vec::new();
+        for (i, output) in self.graph().outputs.iter().enumerate() {
+            let buffer = match i.checked_sub(self.results) {
+                None => inputs.len() + i,
+                Some(state) => self.states[state] as usize,
+            };
+            outputs.push(value_of(&env, self.graph().ty(*output), memory.buffers[buffer].bytes())?);
+        }
+        Ok(outputs)
+    }
+
+    /// Seconds of one call: the least of many.
+    pub fn time(&self, level: Level, dims: &[i64], inputs: &[Value]) -> Result<f64, Bug> {
+        let memory = self.memory(dims, inputs, Side::Front)?;
+        let once = |count| -> Result<f64, Bug> {
+            let start = Instant::now();
+            self.call(level, dims, &memory, count)?;
+            Ok(start.elapsed().as_secs_f64() / f64::from(count))
+        };
+        // Each sample takes a millisecond or one call.
+        let count = (1e-3 / once(1)?.max(1e-9)).clamp(1.0, 1e5) as u32;
+        let (mut best, start) = (f64::MAX, Instant::now());
+        while start.elapsed().as_secs_f64() < 0.3 {
+            best = best.min(once(count)?);
+        }
+        Ok(best)
+    }
+
+    fn memory(&self, dims: &[i64], inputs: &[Value], side: Side) -> Result<Memory, Bug> {
         let env = Env { dims };
         let mut buffers = Vec::new();
         for value in inputs {
             buffers.push(Guarded::new(&bytes_of(value), side)?);
         }
-        for output in &graph.outputs[..self.results] {
-            let ty = graph.ty(*output);
+        for output in &self.graph().outputs[..self.results] {
+            let ty = self.graph().ty(*output);
             let count: usize = env.shape(&ty.shape)?.iter().product();
             // Every byte of a result is written; what is not shows as this pattern.
             buffers.push(Guarded::new(&vec![0xA5; count * ty.dtype.size()], side)?);
         }
         let arena = Guarded::new(&vec![0xA5; env.extent(&self.workspace)?], side)?;
-        let pointers: Vec<*mut u8> = buffers.iter().map(|buffer| buffer.start).collect();
+        Ok(Memory { buffers, arena })
+    }
+
+    fn call(&self, level: Level, dims: &[i64], memory: &Memory, count: u32) -> Result<(), Bug> {
+        let pointers: Vec<*mut u8> = memory.buffers.iter().map(|buffer| buffer.start).collect();
         let loaded = self.levels.iter().find(|(l, _)| *l == level);
         let Some((_, loaded)) = loaded else { return Err(Bug::new("testing", "no code for this level")) };
         let entry = loaded.entry(SYMBOL)?;
-        // SAFETY: the buffers have the sizes that the graph states for these dimensions, the arena the size
-        // that the schedule states, and `loaded` outlives the call; kernels without tasks read no host.
-        unsafe { entry(pointers.as_ptr(), dims.as_ptr(), arena.start, ptr::null()) };
-        let mut outputs = Vec::new();
-        for (i, output) in graph.outputs.iter().enumerate() {
-            let buffer = match i.checked_sub(self.results) {
-                None => inputs.len() + i,
-                Some(state) => self.states[state] as usize,
-            };
-            outputs.push(value_of(&env, graph.ty(*output), buffers[buffer].bytes())?);
+        for _ in 0..count {
+            // SAFETY: the buffers have the sizes that the graph states for these dimensions, the arena the
+            // size that the schedule states, and `loaded` outlives the call; kernels without tasks read no host.
+            unsafe { entry(pointers.as_ptr(), dims.as_ptr(), memory.arena.start, ptr::null()) };
         }
-        Ok(outputs)
+        Ok(())
+    }
+}
+
+/// The buffers of a call.
+struct Memory {
+    buffers: Vec<Guarded>,
+    arena: Guarded,
+}
+
+/// The inputs that a checked function overwrites, in order.
+#[cfg(feature = "syntax")]
+pub fn states(function: &crate::check::CheckedFunction) -> Vec<u32> {
+    let is_state = |i: &usize| function.params[*i].role == tensorjit_runtime::abi::Role::State;
+    (0..function.params.len()).filter(is_state).map(|i| i as u32).collect()
+}
+
+/// Reproducible elements: floats in [-1, 1), integers from 0 to 7.
+pub fn sample(dtype: DType, shape: &[usize], seed: u64) -> Value {
+    let count = shape.iter().product();
+    let mut state = (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut next = || {
+        // A linear congruential generator (Knuth's MMIX), of which the upper bits are good.
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    };
+    let numbers: Vec<f64> = (0..count).map(|_| next()).collect();
+    match dtype {
+        DType::Bool => Value::bools(shape, &numbers.iter().map(|x| *x > 0.0).collect::<Vec<_>>()),
+        DType::I32 | DType::I64 => {
+            Value::ints(dtype, shape, &numbers.iter().map(|x| (x * 4.0 + 4.0) as i64).collect::<Vec<_>>())
+        }
+        DType::F32 | DType::F64 => Value::floats(dtype, shape, &numbers),
     }
 }
 

@@ -226,10 +226,6 @@ impl Builder {
         *state = (state.0 + 1, here);
     }
 
-    fn depth(&self) -> usize {
-        self.scopes.len() - 1
-    }
-
     fn current(&mut self) -> &mut Scope {
         let here = self.scopes.len() - 1;
         &mut self.scopes[here]

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use crate::diag::Bug;
 use crate::dim::Dim;
 use crate::graph::ops::Source;
-use crate::graph::{Graph, NodeId, Op};
+use crate::graph::{Graph, Node, NodeId, Op, Type};
 
 /// Where a leaf is read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,9 +25,27 @@ pub(super) enum At {
 pub(super) type Read = (NodeId, At);
 
 /// Where the elements of a movement node come from; `None` for other nodes.
-pub(super) fn sources(graph: &Graph, node: NodeId, at: &[Dim]) -> Result<Option<Vec<Source>>, Bug> {
-    let types: Vec<_> = graph.node(node).inputs.iter().map(|id| graph.ty(*id)).collect();
-    Ok(graph.node(node).op.access(&graph.facts, &types, graph.ty(node), at))
+pub(super) fn sources(graph: &Graph, node: NodeId, at: &[Dim]) -> Option<Vec<Source>> {
+    let Node { op, inputs, ty } = graph.node(node);
+    let types: Vec<&Type> = inputs.iter().map(|id| graph.ty(*id)).collect();
+    op.access(&graph.facts, &types, ty, at)
+}
+
+/// Variables of loops have numbers from here on; symbols of the function lie below.
+pub(super) const FIRST_VARIABLE: u32 = 1 << 24;
+
+/// Whether a reshape needs no division of loop variables.
+pub(super) fn is_affine_reshape(graph: &Graph, node: NodeId, at: &[Dim]) -> bool {
+    sources(graph, node, at).iter().flatten().flat_map(|source| &source.index).all(is_affine)
+}
+
+fn is_affine(index: &Dim) -> bool {
+    let variables =
+        |dim: &Dim| dim.symbols().into_iter().filter(|sym| sym.0 >= FIRST_VARIABLE).collect::<Vec<_>>();
+    variables(index).into_iter().all(|sym| match index.linear_in(sym) {
+        Some((scale, _)) => variables(&scale).is_empty(),
+        None => false,
+    })
 }
 
 /// The row-major strides of a shape.
@@ -69,7 +87,7 @@ pub(super) fn collect(
         }
         let inputs = &graph.node(node).inputs;
         match &graph.node(node).op {
-            Op::Reshape(_) if is_leaf(inputs[0]) => {
+            Op::Reshape(_) if is_leaf(inputs[0]) && !is_affine_reshape(graph, node, &at) => {
                 found.insert((inputs[0], At::Flat(flat(&graph.ty(node).shape, &at))));
             }
             Op::Gather(op) => {
@@ -82,7 +100,7 @@ pub(super) fn collect(
                 collect(graph, is_leaf, inputs[0], &index, &mut leaves)?;
                 found.extend(leaves.into_iter().map(|(leaf, _)| (leaf, At::Data)));
             }
-            _ => match sources(graph, node, &at)? {
+            _ => match sources(graph, node, &at) {
                 Some(sources) => {
                     work.extend(sources.into_iter().map(|source| (inputs[source.operand], source.index)))
                 }

@@ -58,7 +58,7 @@ impl Root {
 
 /// The variable of axis `i` of a domain while scheduling; beyond all symbols and loop variables of emission.
 pub(super) fn variable(axis: usize) -> Dim {
-    Dim::sym(Sym(1 << 24 | axis as u32))
+    Dim::sym(Sym(reads::FIRST_VARIABLE + axis as u32))
 }
 
 /// The roots in topological order.
@@ -252,12 +252,9 @@ impl Costs {
             }
             Op::Reshape(_) => {
                 let at: Vec<Dim> = (0..graph.ty(node).rank()).map(variable).collect();
-                let sources = reads::sources(graph, node, &at)?.unwrap_or_default();
-                let affine = sources.iter().flat_map(|s| &s.index).all(is_affine);
-                let base = inputs[0];
-                // Read through its row-major offset, a kept operand needs no division of indices.
-                if !affine && !matches!(graph.node(base).op, Op::Constant(_)) {
-                    self.keep(graph, base);
+                let affine = reads::is_affine_reshape(graph, node, &at);
+                if !affine && !matches!(graph.node(inputs[0]).op, Op::Constant(_)) {
+                    self.keep(graph, inputs[0]);
                 }
             }
             Op::Region(_) | Op::Derivative(_) => {
@@ -329,14 +326,6 @@ pub(super) fn stored(graph: &Graph, mut node: NodeId) -> NodeId {
         node = graph.node(node).inputs[0];
     }
     node
-}
-
-fn is_affine(index: &Dim) -> bool {
-    let over_variables = |dim: &Dim| dim.symbols().iter().any(|sym| sym.0 >= 1 << 24);
-    index.symbols().into_iter().filter(|sym| sym.0 >= 1 << 24).all(|sym| match index.linear_in(sym) {
-        Some((scale, _)) => !over_variables(&scale),
-        None => false,
-    })
 }
 
 /// The rough number of instructions of one element.

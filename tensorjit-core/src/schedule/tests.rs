@@ -13,7 +13,7 @@ use crate::graph::table::Ew;
 use crate::graph::value::Value;
 use crate::graph::{Graph, Input, NodeId, Op, Type};
 use crate::interp;
-use crate::testing::{Program, Side};
+use crate::testing::{Program, Side, sample};
 
 fn dims(count: u32) -> Vec<Dim> {
     (0..count).map(|i| Dim::sym(Sym(i))).collect()
@@ -41,19 +41,9 @@ fn fold(graph: &mut Graph, kind: ReduceKind, axes: &[usize], x: NodeId) -> NodeI
     add(graph, Op::Reduce(Reduce { kind, axes: axes.to_vec() }), &[x])
 }
 
-fn sample(shape: &[usize], seed: u64) -> Value {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let mut next = || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (state >> 40) as f64 / f64::from(1 << 23) - 1.0
-    };
-    let values: Vec<f64> = (0..shape.iter().product()).map(|_| next()).collect();
-    Value::floats(DType::F32, shape, &values)
-}
-
 /// Runs at all levels and compares within the error that the oracle allows.
 fn check(graph: Graph, sizes: &[[i64; 3]]) -> Program {
-    let program = Program::compile(graph, &[]).expect("it compiles");
+    let program = Program::compile(graph, &[], &mut |_, _, _| {}).expect("it compiles");
     for dims in sizes {
         let inputs: Vec<Value> = program
             .graph()
@@ -67,7 +57,7 @@ fn check(graph: Graph, sizes: &[[i64; 3]]) -> Program {
                     .iter()
                     .map(|d| d.eval(&|s| dims.get(s.0 as usize).copied()).unwrap() as usize)
                     .collect();
-                sample(&shape, i as u64 + 1)
+                sample(DType::F32, &shape, i as u64)
             })
             .collect();
         let expected = interp::run(program.graph(), dims, &inputs).expect("the oracle runs");

@@ -85,7 +85,7 @@ pub(super) fn emit(
         arguments: Vec::new(),
         stored: BTreeMap::new(),
         vars: BTreeMap::new(),
-        next: 1 << 25,
+        next: 2 * super::reads::FIRST_VARIABLE,
         lanes: 1,
         tail: None,
         guard: None,

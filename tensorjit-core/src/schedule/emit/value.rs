@@ -60,7 +60,7 @@ impl Emit<'_> {
                 let args = inputs.iter().map(|id| self.value(*id, at)).collect::<Result<Vec<_>, _>>()?;
                 self.apply(*function, &args)
             }
-            Op::Reshape(_) if self.is_leaf(inputs[0]) => {
+            Op::Reshape(_) if self.is_leaf(inputs[0]) && !reads::is_affine_reshape(graph, node, at) => {
                 let offset = reads::flat(&graph.ty(node).shape, at);
                 self.load_leaf(inputs[0], &offset)
             }
@@ -74,7 +74,7 @@ impl Emit<'_> {
                 inner.extend_from_slice(&at[op.axis + rank..]);
                 self.value(inputs[0], &inner)
             }
-            _ => match reads::sources(graph, node, at)? {
+            _ => match reads::sources(graph, node, at) {
                 Some(sources) => self.choose(node, &sources),
                 None => Err(Bug::new("schedule", format!("{node:?} cannot be inlined"))),
             },

@@ -1,0 +1,151 @@
+//! A command line for the compiler: checks a file of tensor functions, shows stages, runs them beside the oracle.
+//!
+//! ```text
+//! tj FILE [--dump STAGE,..] [--run] [--time] [SYMBOL=VALUE ..]
+//! ```
+//!
+//! Stages are those of `TENSORJIT_DUMP`.  `--run` calls every function on sampled arguments at every level that
+//! this machine has and compares with the oracle; `--time` tells the time of a call.
+
+use std::process::ExitCode;
+use std::{env, fs};
+
+use tensorjit_core::check::{CheckedFunction, check};
+use tensorjit_core::diag::{Bug, Failure};
+use tensorjit_core::graph::value::{Env, Value};
+use tensorjit_core::interp;
+use tensorjit_core::pipeline::Stage;
+use tensorjit_core::syntax::parse_text;
+use tensorjit_core::testing::{Program, Side, sample, states};
+
+struct Options {
+    file: String,
+    dump: Vec<String>,
+    run: bool,
+    time: bool,
+    sizes: Vec<(String, i64)>,
+}
+
+fn main() -> ExitCode {
+    let options = match options() {
+        Ok(options) => options,
+        Err(message) => {
+            eprintln!("tj: {message}\nusage: tj FILE [--dump STAGE,..] [--run] [--time] [SYMBOL=VALUE ..]");
+            return ExitCode::from(2);
+        }
+    };
+    match tj(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn options() -> Result<Options, String> {
+    let mut options =
+        Options { file: String::new(), dump: Vec::new(), run: false, time: false, sizes: Vec::new() };
+    let mut args = env::args().skip(1);
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--dump" => {
+                let stages = args.next().ok_or("--dump takes stages")?;
+                options.dump.extend(stages.split(',').map(str::to_owned));
+            }
+            "--run" => options.run = true,
+            "--time" => options.time = true,
+            _ => match arg.split_once('=') {
+                Some((symbol, value)) => {
+                    let value = value.parse().map_err(|_| format!("`{arg}` gives no number"))?;
+                    options.sizes.push((symbol.to_owned(), value));
+                }
+                None if options.file.is_empty() => options.file = arg,
+                None => return Err(format!("`{arg}` is not understood")),
+            },
+        }
+    }
+    if options.file.is_empty() { Err("a file is missing".into()) } else { Ok(options) }
+}
+
+fn tj(options: &Options) -> Result<(), String> {
+    let text = fs::read_to_string(&options.file).map_err(|error| format!("{}: {error}", options.file))?;
+    let parsed = parse_text(&text);
+    let failed = |failure: Failure| match failure {
+        Failure::User(diagnostics) => {
+            let rendered: Vec<String> =
+                diagnostics.iter().map(|d| d.render(&parsed.sources, &options.file, &text)).collect();
+            rendered.join("\n")
+        }
+        Failure::Bug(bug) => bug.to_string(),
+    };
+    if !parsed.diagnostics.is_empty() {
+        return Err(failed(Failure::User(parsed.diagnostics.clone())));
+    }
+    for function in check(&parsed.block).map_err(failed)? {
+        one(options, &function).map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn one(options: &Options, function: &CheckedFunction) -> Result<(), Failure> {
+    let shows = |stage: &str| options.dump.iter().any(|name| name == stage);
+    let program =
+        Program::compile(function.graph.clone(), &states(function), &mut |stage: Stage, took, text| {
+            eprintln!("{}: {} took {:.2} ms", function.name, stage.name(), took.as_secs_f64() * 1e3);
+            if shows(stage.name()) {
+                println!("{}", text());
+            }
+        })?;
+    let workspace = program.graph().facts.show(program.workspace());
+    println!("{}: {} loop nests, {workspace} bytes of workspace", function.name, program.nests());
+    if shows("ir") || shows("asm") {
+        let listing = program.listing()?;
+        if shows("ir") {
+            println!("{}", listing.optimized);
+        }
+        if shows("asm") {
+            println!("{}", listing.assembly);
+        }
+    }
+    if options.run || options.time {
+        run(options, function, &program)?;
+    }
+    Ok(())
+}
+
+fn run(options: &Options, function: &CheckedFunction, program: &Program) -> Result<(), Bug> {
+    let facts = &program.graph().facts;
+    let mut dims = Vec::new();
+    for symbol in &facts.symbols {
+        let given = options.sizes.iter().find(|(name, _)| *name == symbol.name);
+        dims.push(given.map_or(symbol.low.max(8), |(_, value)| *value));
+    }
+    let mut inputs: Vec<Value> = Vec::new();
+    for (i, input) in program.graph().inputs.iter().enumerate() {
+        let shape = Env { dims: &dims }.shape(&input.ty.shape)?;
+        inputs.push(sample(input.ty.dtype, &shape, i as u64));
+    }
+    for level in program.levels() {
+        if options.time {
+            let seconds = program.time(level, &dims, &inputs)?;
+            println!("{}: {level:?} {:.3} us", function.name, seconds * 1e6);
+        }
+        if !options.run {
+            continue;
+        }
+        let expected = interp::run(program.graph(), &dims, &inputs)?;
+        let found = program.run(level, &dims, &inputs, Side::Back)?;
+        for (i, (expected, found)) in expected.iter().zip(&found).enumerate() {
+            let mut worst = 0.0f64;
+            for (e, f) in expected.elements.iter().zip(&found.elements) {
+                let (x, y) = (e.scalar.to_f64(), f.scalar.to_f64());
+                if x != y && !(x.is_nan() && y.is_nan()) {
+                    worst = worst.max((x - y).abs() / e.error.max(f64::MIN_POSITIVE));
+                }
+            }
+            println!("{}: {level:?} output {i}: {worst:.2} of the oracle's error bound", function.name);
+        }
+    }
+    Ok(())
+}
