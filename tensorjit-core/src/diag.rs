@@ -1,5 +1,9 @@
 //! What goes wrong: errors of the user, and bugs of the compiler, which are another type.
 
+mod codes;
+
+pub use codes::{CODES, Code};
+
 use thiserror::Error;
 
 /// Where something came from: an index into a table of source positions that only the front end can read.
@@ -40,39 +44,6 @@ impl Diagnostic {
     }
 }
 
-/// A kind of mistake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Code {
-    /// Its name, as diagnostics show it.
-    pub name: &'static str,
-    /// What it is, in one sentence.
-    pub about: &'static str,
-}
-
-/// Every kind of mistake that the front end reports, by name.
-pub const CODES: &[Code] = &[
-    Code { name: "chained-comparison", about: "A comparison is an operand of another without parentheses." },
-    Code { name: "expected", about: "Something else must stand at this place." },
-    Code {
-        name: "function-form",
-        about: "A function lacks a part, or has one that tensor functions do not have.",
-    },
-    Code {
-        name: "literal",
-        about: "A literal is out of range, or of a kind or type that the language lacks.",
-    },
-    Code {
-        name: "not-supported-yet",
-        about: "A reserved construct of the language that this version lacks.",
-    },
-    Code { name: "option-form", about: "A named option is not written `name = value` after the arguments." },
-    Code { name: "rust-construct", about: "A construct of Rust that the language does not have." },
-    Code { name: "statement-form", about: "A statement or assignment is not one that the language has." },
-    Code { name: "too-deep", about: "Brackets or operators are nested too deeply." },
-    Code { name: "tokens", about: "The text is not made of Rust's tokens." },
-    Code { name: "unused-value", about: "An expression is computed and dropped." },
-];
-
 /// A bug of the compiler: a stage was handed what the stage before it must not make.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("internal error of tensorjit in stage {stage}: {message}; please report it")]
@@ -99,20 +70,4 @@ pub enum Failure {
     /// A bug of the compiler.
     #[error(transparent)]
     Bug(#[from] Bug),
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn codes_are_sorted_names_with_a_sentence() {
-        for pair in CODES.windows(2) {
-            assert!(pair[0].name < pair[1].name, "{} and {} are out of order", pair[0].name, pair[1].name);
-        }
-        for code in CODES {
-            assert!(code.name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", code.name);
-            assert!(code.about.ends_with('.') && code.about.len() > 20, "{}: {}", code.name, code.about);
-        }
-    }
 }
