@@ -83,8 +83,6 @@ def table():
     exp2_w = lambda r: r**2 / two(r)
     log_p = lambda f: (log(1 + f) - f + f * f / 2) / f**3
     log_w = lambda f: abs(f**3 / log(1 + f))
-    log2_p = lambda f: (log(1 + f) / log(2) - f / log(2)) / f**2
-    log2_w = lambda f: abs(f**2 / log(1 + f))
     # log((1 + s) / (1 - s)), with z = s^2.
     at = lambda z: log((1 + sqrt(z)) / (1 - sqrt(z)))
     at_r = lambda z: (at(z) / sqrt(z) - 2) / z
@@ -94,8 +92,8 @@ def table():
     cos_w = lambda z: z**2 / cos(sqrt(z))
     erf_p = lambda z: erf(sqrt(z)) / sqrt(z) - 1
     erf_w = lambda z: sqrt(z) / erf(sqrt(z))
-    tail = lambda x: -log(erfc(x))
-    tail_w = lambda x: erfc(x) / erf(x)
+    tail = lambda v: -log(erfc(1 + v))
+    tail_w = lambda v: erfc(1 + v) / erf(1 + v)
     return {
         "EXP_F32": ("e^r = 1 + r + r^2 p(r)", 5, exp_q, expm1_w, (-HALF_LN2, HALF_LN2), single),
         "EXP_F64": ("e^r = 1 + r + r^2 p(r)", 11, exp_q, expm1_w, (-HALF_LN2, HALF_LN2), float),
@@ -103,7 +101,6 @@ def table():
         "EXP2_F64": ("2^r = 1 + r ln 2 + r^2 p(r)", 10, exp2_q, exp2_w, ("-0.5001", "0.5001"), float),
         "EXP2_POW": ("2^r = p(r)", 7, two, lambda r: 1 / two(r), ("-0.5001", "0.5001"), float),
         "LOG_F32": ("log(1 + f) = f - f^2/2 + f^3 p(f)", 9, log_p, log_w, OCTAVE, single),
-        "LOG2_F32": ("log2(1 + f) = f log2(e) + f^2 p(f)", 9, log2_p, log2_w, OCTAVE, single),
         "LOG_F64": ("log((1 + s)/(1 - s)) = 2s + s z p(z), z = s^2", 7, at_r, lambda z: z / 2, (0, S2), float),
         "LOG_POW": ("log((1 + s)/(1 - s)) = 2s + s z (2/3 + z p(z)), z = s^2", 7, at_tail, lambda z: z**2 / 2, (0, S2), float),
         "LOG2_POW": ("log2((1 + s)/(1 - s)) = s p(z), z = s^2", 5, at_log2, lambda z: 1 / at_log2(z), (0, S2), float),
@@ -119,8 +116,8 @@ def table():
         "SINH_F64": ("sinh(x) = x + x z p(z), z = x^2", 7, odd(sinh), relative(sinh, 3), (0, 1), float),
         "ERF_F32": ("erf(x) = x + x p(z), z = x^2", 7, erf_p, erf_w, (0, 1), single),
         "ERF_F64": ("erf(x) = x + x p(z), z = x^2", 12, erf_p, erf_w, (0, 1), float),
-        "ERF_TAIL_F32": ("erf(x) = 1 - exp(-p(x)); the error is that of erf", 8, tail, tail_w, (1, 4), single),
-        "ERF_TAIL_F64": ("erf(x) = 1 - exp(-p(x)); the error is that of erf", 19, tail, tail_w, (1, 6), float),
+        "ERF_TAIL_F32": ("erf(1 + v) = 1 - exp(-p(v)), the error that of erf", 7, tail, tail_w, (0, 3), single),
+        "ERF_TAIL_F64": ("erf(1 + v) = 1 - exp(-p(v)), the error that of erf", 18, tail, tail_w, (0, 5), float),
     }
 
 

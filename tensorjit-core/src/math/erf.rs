@@ -15,14 +15,15 @@ pub fn erf(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
     let z = n.mul(a, a);
     let p = if n.is_f32() { n.poly(z, &ERF_F32) } else { n.poly(z, &ERF_F64) };
     let small = n.fma(a, p, a);
-    // Above: 1 - e^-p(x), up to where it is 1.
+    // Above: 1 - e^-p(x - 1), up to where it is 1.
     let bounded = n.at_most(a, n.pick(4.0, 6.0));
-    let p = if n.is_f32() { n.poly(bounded, &ERF_TAIL_F32) } else { n.poly(bounded, &ERF_TAIL_F64) };
+    let one = n.c(1.0);
+    let v = n.sub(bounded, one);
+    let p = if n.is_f32() { n.poly(v, &ERF_TAIL_F32) } else { n.poly(v, &ERF_TAIL_F64) };
     let minus = n.neg(p);
     let (biased, e) = n.exp_pair(minus);
     let scale = n.pow2(biased);
     let minus_scale = n.neg(scale);
-    let one = n.c(1.0);
     let complement = n.add(e.hi, e.lo);
     let large = n.fma(minus_scale, complement, one);
     let is_small = n.cmp_c(Cmp::Lt, a, 1.0);

@@ -64,6 +64,15 @@ impl Num<'_> {
         self.from_bits(kept)
     }
 
+    /// `a - q b` where `q` is the rounded quotient; without FMA the rounding of the quotient is left out.
+    pub(super) fn division_rest(&mut self, a: Pair, minus_q: Val, b: Val) -> Val {
+        if !self.has_fma() {
+            return a.lo;
+        }
+        let rest = self.fma(minus_q, b, a.hi);
+        self.add(rest, a.lo)
+    }
+
     /// `a / b` to twice the precision, for moderate operands.
     pub(super) fn quotient(&mut self, a: Pair, b: Pair) -> Pair {
         let one = self.c(1.0);

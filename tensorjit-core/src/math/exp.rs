@@ -98,17 +98,15 @@ impl Num<'_> {
         (biased, self.exp_reduced(r))
     }
 
-    /// `2^n e^r - 1` where `2^n` is a normal number; the low part may be as large as the high one.
-    pub(super) fn expm1_reduced(&mut self, biased: Val, r: Pair) -> Pair {
-        let scale = self.pow2(biased);
+    /// `2^n e^r - 1`, from `2^n` and `2^n - 1`; the low part may be as large as the high one.
+    pub(super) fn expm1_reduced(&mut self, scale: Val, less: Pair, r: Pair) -> Pair {
         let tail = self.exp_tail(r.hi);
         let tail = self.add(tail, r.lo);
-        let one = self.c(1.0);
-        let a = self.sub(scale, one);
-        let b = self.mul(scale, r.hi);
-        // Where |a| < |b| then a is 0: n is 0.
-        let sum = self.fast_two_sum(a, b);
-        Pair { hi: sum.hi, lo: self.fma(scale, tail, sum.lo) }
+        let part = self.mul(scale, r.hi);
+        // Where the first is the smaller one it is 0: n is 0.
+        let sum = self.fast_two_sum(less.hi, part);
+        let low = self.add(sum.lo, less.lo);
+        Pair { hi: sum.hi, lo: self.fma(scale, tail, low) }
     }
 }
 
@@ -156,7 +154,10 @@ pub fn expm1(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
     let one = n.c(1.0);
     let lowered = n.sub(biased, one);
     let biased = n.select(in_last, lowered, biased);
-    let y = n.expm1_reduced(biased, r);
+    let scale = n.pow2(biased);
+    let minus_one = n.c(-1.0);
+    let less = n.two_sum(scale, minus_one);
+    let y = n.expm1_reduced(scale, less, r);
     let y = n.add(y.hi, y.lo);
     let doubled = n.add(y, y);
     let y = n.select(in_last, doubled, y);

@@ -23,6 +23,7 @@ impl Num<'_> {
     /// `(e^a + sign * e^-a) / 2`.
     fn exp_mean(&mut self, a: Val, sign: f64) -> Val {
         let quarter = self.quarter_exp(a);
+        let quarter = self.fast_two_sum(quarter.hi, quarter.lo);
         let inverse = self.c(sign / 16.0);
         let inverse = self.div(inverse, quarter.hi);
         let low = self.add(quarter.lo, inverse);
@@ -52,25 +53,29 @@ pub fn cosh(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
     n.exp_mean(a, 1.0)
 }
 
-/// The hyperbolic tangent, within 1 ULP: `t / (t + 2)` with `t = e^2a - 1`.
+/// The hyperbolic tangent, within 1 ULP: `-t / (t + 2)` with `t = e^-2a - 1`.
 pub fn tanh(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
     let n = &mut Num::new(l, dtype);
     let a = n.abs(x);
-    let doubled = n.add(a, a);
-    let doubled = n.at_most(doubled, n.pick(20.0, 40.0));
+    let doubled = n.scale(a, -2.0);
+    let doubled = n.at_least(doubled, n.pick(-20.0, -40.0));
     let Reduced { biased, r } = n.reduce_ln2(doubled);
-    let t = n.expm1_reduced(biased, r);
+    let scale = n.pow2(biased);
+    let minus_one = n.c(-1.0);
+    let less = n.fast_two_sum(minus_one, scale);
+    let t = n.expm1_reduced(scale, less, r);
     let t = n.fast_two_sum(t.hi, t.lo);
     let two = n.c(2.0);
     let sum = n.fast_two_sum(two, t.hi);
     let low = n.add(sum.lo, t.lo);
-    let q = n.div(t.hi, sum.hi);
-    // The quotient of the pairs, to first order; 1 / (t + 2) = (1 - q) / 2.
-    let minus_q = n.neg(q);
-    let error = n.fma(minus_q, low, t.lo);
-    let half = n.c(0.5);
-    let slope = n.fma(minus_q, half, half);
-    let y = n.fma(error, slope, q);
+    let minus_q = n.div(t.hi, sum.hi);
+    let q = n.abs(minus_q);
+    // The quotient of the pairs, to first order; 1 / (t + 2) = (1 + q) / 2.
+    let rest = n.division_rest(t, q, sum.hi);
+    let error = n.fma(q, low, rest);
+    let minus_half = n.c(-0.5);
+    let minus_slope = n.fma(q, minus_half, minus_half);
+    let y = n.fma(error, minus_slope, q);
     n.with_sign(y, x)
 }
 
@@ -92,7 +97,8 @@ pub fn sigmoid(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
     let q = n.div(numerator, sum.hi);
     // The quotient of the pairs, to first order; 1 / (1 + e) is q or 1 - q.
     let minus_q = n.neg(q);
-    let error = n.fma(minus_q, low, numerator_low);
+    let rest = n.division_rest(Pair { hi: numerator, lo: numerator_low }, minus_q, sum.hi);
+    let error = n.fma(minus_q, low, rest);
     let other = n.add(one, minus_q);
     let slope = n.select(negative, other, q);
     n.fma(error, slope, q)

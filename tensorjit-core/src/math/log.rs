@@ -6,10 +6,15 @@ use tensorjit_runtime::abi::DType;
 
 use crate::lanes::{Cmp, Lanes, Val};
 
-use super::coefficients::{LOG_F32, LOG_F64, LOG2_F32};
+use super::coefficients::{LOG_F32, LOG_F64};
 use super::exact::Pair;
 use super::exp::{LN2_F32, LN2_F64};
 use super::num::Num;
+
+/// `log2(e)` as a part with few bits and the rest.
+const LOG2_E_F32: (f64, f64) = (1.442_871_093_75, -0.000_176_052_853_930_741_55);
+/// The same for `f64`.
+const LOG2_E_F64: (f64, f64) = (1.442_695_040_721_446_3, 1.675_171_316_488_651_2e-10);
 
 /// `x = 2^e (1 + f)`, exactly.
 pub(super) struct Split {
@@ -58,33 +63,31 @@ impl Num<'_> {
         let (high, low) = (self.scale(e, high), self.c(low));
         let low = self.fma(e, low, f.lo);
         let sum = self.fast_two_sum(high, f.hi);
-        let f = f.hi;
-        let square = self.mul(f, f);
-        let rest = if self.is_f32() {
-            let minus_half = self.c(-0.5);
-            let p = self.poly(f, &LOG_F32);
-            let p = self.fma(f, p, minus_half);
-            self.fma(square, p, low)
-        } else {
-            // log(1 + f) = f - f^2/2 + s (f^2/2 + R), where s = f / (2 + f) and 2 s + s R = log(1 + f).
-            let half = self.scale(square, 0.5);
-            let (s, r) = self.log_ratio(f);
-            let inner = self.add(half, r);
-            let inner = self.fma(s, inner, low);
-            self.sub(inner, half)
-        };
+        // The square is subtracted last, as it is the largest part.
+        let (half, inner) = self.log_tail(f.hi);
+        let rest = self.add(inner, low);
+        let rest = self.sub(rest, half);
         let low = self.add(sum.lo, rest);
         self.add(sum.hi, low)
     }
 
-    /// `s = f / (2 + f)` and `R` with `log(1 + f) = 2 s + s R`.
-    fn log_ratio(&mut self, f: Val) -> (Val, Val) {
+    /// `f^2 / 2` and the rest of `log(1 + f) = f - f^2 / 2 + rest`.
+    fn log_tail(&mut self, f: Val) -> (Val, Val) {
+        let square = self.mul(f, f);
+        let half = self.scale(square, 0.5);
+        if self.is_f32() {
+            let p = self.poly(f, &LOG_F32);
+            let cube = self.mul(square, f);
+            return (half, self.mul(cube, p));
+        }
+        // With s = f / (2 + f) and 2 s + s R = log(1 + f) the rest is s (f^2 / 2 + R).
         let two = self.c(2.0);
         let sum = self.add(two, f);
         let s = self.div(f, sum);
         let z = self.mul(s, s);
         let p = self.poly(z, &LOG_F64);
-        (s, self.mul(z, p))
+        let inner = self.fma(z, p, half);
+        (half, self.mul(s, inner))
     }
 
     /// Puts the special values of a logarithm in: of NaN, of numbers at and below the pole, of infinity.
@@ -115,30 +118,17 @@ pub fn log2(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
     let n = &mut Num::new(l, dtype);
     let Split { e, f, .. } = n.split_exponent(x, true);
     // log(1 + f) = high + low, the high part with so few bits that its product with that of log2(e) is exact.
-    let (high, low, e_high, e_low, tail) = if n.is_f32() {
-        let high = n.truncate(f, 12);
-        let low = n.sub(f, high);
-        let square = n.mul(f, f);
-        let p = n.poly(f, &LOG2_F32);
-        let tail = n.mul(square, p);
-        (high, low, 1.442_871_093_75, -0.000_176_052_853_930_741_55, tail)
-    } else {
-        let square = n.mul(f, f);
-        let half = n.scale(square, 0.5);
-        let (s, r) = n.log_ratio(f);
-        let inner = n.add(half, r);
-        let inner = n.mul(s, inner);
-        let high = n.sub(f, half);
-        let high = n.truncate(high, 32);
-        let low = n.sub(f, high);
-        let low = n.sub(low, half);
-        let low = n.add(low, inner);
-        (high, low, 1.442_695_040_721_446_3, 1.675_171_316_488_651_2e-10, n.c(0.0))
-    };
+    let (half, inner) = n.log_tail(f);
+    let high = n.sub(f, half);
+    let high = n.truncate(high, n.pick(12, 32));
+    let low = n.sub(f, high);
+    let low = n.sub(low, half);
+    let low = n.add(low, inner);
+    let (e_high, e_low) = n.pick(LOG2_E_F32, LOG2_E_F64);
     let (e_high, e_low, log2_e) = (n.c(e_high), n.c(e_low), n.c(LOG2_E));
     let main = n.mul(high, e_high);
     let sum = n.fast_two_sum(e, main);
-    let rest = n.fma(high, e_low, tail);
+    let rest = n.mul(high, e_low);
     let rest = n.fma(low, log2_e, rest);
     let rest = n.add(sum.lo, rest);
     let y = n.add(sum.hi, rest);
