@@ -1,0 +1,105 @@
+//! Functions of the language that need more than the language itself: one table, and their handlers by family.
+
+mod choose;
+mod combine;
+mod create;
+mod matmul;
+mod movement;
+mod reduce;
+
+use super::call::Call;
+use super::derive;
+use super::report::Checked;
+use super::scope::Checker;
+use super::value::Value;
+
+/// Checks a call and builds its nodes.
+type Handler = fn(&mut Checker<'_>, &Call<'_>) -> Checked<Value>;
+
+/// A function with its parameters.
+pub(super) struct Builtin {
+    /// The name.
+    pub(super) name: &'static str,
+    /// The parameters; those that must be given come first.
+    pub(super) params: &'static [&'static str],
+    /// How many must be given.
+    pub(super) required: usize,
+    /// As errors show it.
+    pub(super) signature: &'static str,
+    /// What it does.
+    pub(super) handler: Handler,
+}
+
+const fn row(
+    name: &'static str,
+    params: &'static [&'static str],
+    required: usize,
+    signature: &'static str,
+    handler: Handler,
+) -> Builtin {
+    Builtin { name, params, required, signature, handler }
+}
+
+const REDUCE: &[&str] = &["x", "axis", "keepdims"];
+
+/// All of them, by family.
+#[rustfmt::skip]
+static TABLE: &[Builtin] = &[
+    row("grad", &["y", "x"], 2, "grad(y, x)", derive::grad),
+    row("vjp", &["y", "x", "ybar"], 3, "vjp(y, x, ybar)", derive::vjp),
+    row("jvp", &["y", "x", "xdot"], 3, "jvp(y, x, xdot)", derive::jvp),
+    row("hvp", &["y", "x", "v"], 3, "hvp(y, x, v)", derive::hvp),
+    row("stop_gradient", &["x"], 1, "stop_gradient(x)", derive::stop_gradient),
+
+    row("zeros", &["shape", "dtype"], 1, "zeros([N, M], dtype = f32)", create::zeros),
+    row("ones", &["shape", "dtype"], 1, "ones([N, M], dtype = f32)", create::ones),
+    row("full", &["shape", "value", "dtype"], 2, "full([N, M], value, dtype = f32)", create::full),
+    row("eye", &["n", "m", "dtype"], 1, "eye(n, m = n, dtype = f32)", create::eye),
+    row("iota", &["n", "dtype"], 1, "iota(n, dtype = i64)", create::iota),
+    row("arange", &["start", "stop", "step", "dtype"], 1, "arange(start, stop, step = 1, dtype = i64)", create::arange),
+    row("linspace", &["start", "stop", "num", "endpoint"], 3, "linspace(start, stop, num, endpoint = true)", create::linspace),
+
+    row("sum", REDUCE, 1, "sum(x, axis = all, keepdims = false)", reduce::sum),
+    row("prod", REDUCE, 1, "prod(x, axis = all, keepdims = false)", reduce::prod),
+    row("max", REDUCE, 1, "max(x, axis = all, keepdims = false)", reduce::max),
+    row("min", REDUCE, 1, "min(x, axis = all, keepdims = false)", reduce::min),
+    row("any", REDUCE, 1, "any(x, axis = all, keepdims = false)", reduce::any),
+    row("all", REDUCE, 1, "all(x, axis = all, keepdims = false)", reduce::all),
+    row("argmax", REDUCE, 1, "argmax(x, axis = all, keepdims = false)", reduce::argmax),
+    row("argmin", REDUCE, 1, "argmin(x, axis = all, keepdims = false)", reduce::argmin),
+    row("size", &["x", "axis"], 1, "size(x, axis = all)", reduce::size),
+    row("ceil_div", &["a", "b"], 2, "ceil_div(a, b)", reduce::ceil_div),
+
+    row("matmul", &["a", "b"], 2, "matmul(a, b)", matmul::matmul),
+    row("dot", &["a", "b"], 2, "dot(a, b)", matmul::dot),
+
+    row("reshape", &["x", "shape"], 2, "reshape(x, [N, M])", movement::reshape),
+    row("transpose", &["x", "axes"], 1, "transpose(x, axes = reversed)", movement::transpose),
+    row("permute", &["x", "axes"], 2, "permute(x, (1, 0))", movement::transpose),
+    row("broadcast_to", &["x", "shape"], 2, "broadcast_to(x, [N, M])", movement::broadcast_to),
+    row("expand_dims", &["x", "axis"], 2, "expand_dims(x, axis = 0)", movement::expand_dims),
+    row("squeeze", &["x", "axis"], 1, "squeeze(x, axis = 0)", movement::squeeze),
+    row("flip", &["x", "axis"], 1, "flip(x, axis = all)", movement::flip),
+    row("drop_axes", &["x", "axis", "keepdims"], 3, "drop_axes(x, axis, keepdims)", movement::drop_axes),
+
+    row("pad", &["x", "widths", "value"], 2, "pad(x, [(low, high), ..], value = 0)", combine::pad),
+    row("concat", &["tensors", "axis"], 1, "concat([a, b], axis = 0)", combine::concat),
+    row("stack", &["tensors", "axis"], 1, "stack([a, b], axis = 0)", combine::stack),
+    row("indices", &["x", "extent"], 2, "indices(x, N)", combine::indices),
+
+    row("gelu", &["x", "approximate"], 1, "gelu(x, approximate = \"none\")", choose::gelu),
+    row("mse", &["prediction", "target", "reduction"], 2, "mse(prediction, target, reduction = \"mean\")", choose::mse),
+    row("cross_entropy", &["logits", "labels", "reduction"], 2, "cross_entropy(logits, labels, reduction = \"mean\")", choose::cross_entropy),
+];
+
+/// The function of that name.
+pub(super) fn find(name: &str) -> Option<&'static Builtin> {
+    TABLE.iter().find(|builtin| builtin.name == name)
+}
+
+/// The names of all, and of the elementwise functions.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    use crate::graph::table::{Ew, row::Form};
+    let rows = Ew::ALL.iter().map(|row| row.row()).filter(|row| row.form == Form::Call).map(|row| row.name);
+    TABLE.iter().map(|builtin| builtin.name).chain(rows)
+}

@@ -1,0 +1,200 @@
+//! `grad`, `vjp`, `jvp` and `hvp`: what they are of, and by what.
+
+use super::call::{Arg, Call, is_name_or_names};
+use super::report::{Checked, Extend as _, Stop, problem};
+use super::scope::Checker;
+use super::value::{Operand, Placed, Value};
+use crate::diag::Origin;
+use crate::graph::ops::derivative::Derivative;
+use crate::graph::table::Ew;
+use crate::graph::{NodeId, Op, Type};
+
+/// `grad(y, x)`.
+pub(super) fn grad(checker: &mut Checker<'_>, call: &Call<'_>) -> Checked<Value> {
+    let [Some(y), Some(x)] = call.args.as_slice() else { return Err(lacking(checker, call)) };
+    let (y, x) = (checker.scalar_of(y, call), checker.variables_of(x, call));
+    let (y, x) = (y?, x?);
+    checker.each_variable(&x, &mut |checker, x| {
+        checker.add(Op::Derivative(Derivative::Grad), &[y, x], call.at)
+    })
+}
+
+/// `vjp(y, x, ybar)`.
+pub(super) fn vjp(checker: &mut Checker<'_>, call: &Call<'_>) -> Checked<Value> {
+    let [Some(y), Some(x), Some(seed)] = call.args.as_slice() else { return Err(lacking(checker, call)) };
+    let (y, x) = (checker.float_of(y, call), checker.variables_of(x, call));
+    let (y, x) = (y?, x?);
+    let like = checker.graph.ty(y).clone();
+    let seed = checker.seed(&seed.placed(), &like, "the cotangent of `y`")?;
+    checker.each_variable(&x, &mut |checker, x| {
+        checker.add(Op::Derivative(Derivative::Vjp), &[y, x, seed], call.at)
+    })
+}
+
+/// `jvp(y, x, xdot)`; with several variables the sum over all.
+pub(super) fn jvp(checker: &mut Checker<'_>, call: &Call<'_>) -> Checked<Value> {
+    let [Some(y), Some(x), Some(seed)] = call.args.as_slice() else { return Err(lacking(checker, call)) };
+    let (y, x) = (checker.float_of(y, call), checker.variables_of(x, call));
+    let (y, x) = (y?, x?);
+    let seeds = checker.seeds(&x, &seed.placed(), "the tangent of `x`")?;
+    Ok(Value::Node(checker.directional(y, &seeds, call.at)?))
+}
+
+/// `hvp(y, x, v)`; with several variables each result is the sum over all directions.
+pub(super) fn hvp(checker: &mut Checker<'_>, call: &Call<'_>) -> Checked<Value> {
+    let [Some(y), Some(x), Some(seed)] = call.args.as_slice() else { return Err(lacking(checker, call)) };
+    let (y, x) = (checker.scalar_of(y, call), checker.variables_of(x, call));
+    let (y, x) = (y?, x?);
+    let seeds = checker.seeds(&x, &seed.placed(), "the vector")?;
+    if let [(x, v)] = seeds.as_slice() {
+        return Ok(Value::Node(checker.add(Op::Derivative(Derivative::Hvp), &[y, *x, *v], call.at)?));
+    }
+    checker.each_variable(&x, &mut |checker, x| {
+        let slope = checker.add(Op::Derivative(Derivative::Grad), &[y, x], call.at)?;
+        checker.directional(slope, &seeds, call.at)
+    })
+}
+
+/// `stop_gradient(x)`.
+pub(super) fn stop_gradient(checker: &mut Checker<'_>, call: &Call<'_>) -> Checked<Value> {
+    let [Some(x)] = call.args.as_slice() else { return Err(lacking(checker, call)) };
+    let operand = checker.operand(&x.value, x.expr.span)?;
+    let shape = checker.shape(&operand);
+    Ok(checker.apply(Op::StopGradient, &[operand], shape, call.at)?.value())
+}
+
+/// The error of an argument that [`Checker::arguments`] should have demanded.
+pub(super) fn lacking(checker: &mut Checker<'_>, call: &Call<'_>) -> Stop {
+    checker.report(problem("argument-count", call.at, format!("this call of `{}` lacks an argument", call.name)))
+}
+
+impl Checker<'_> {
+    /// The sum of the directional derivatives of `y`.
+    fn directional(&mut self, y: NodeId, seeds: &[(NodeId, NodeId)], at: Origin) -> Checked<NodeId> {
+        let mut sum = None;
+        for (x, v) in seeds {
+            let term = self.add(Op::Derivative(Derivative::Jvp), &[y, *x, *v], at)?;
+            sum = Some(match sum {
+                None => term,
+                Some(sum) => self.add(Op::Elementwise(Ew::Add), &[sum, term], at)?,
+            });
+        }
+        match sum {
+            Some(sum) => Ok(sum),
+            None => self.fail("gradient-target", at, "a derivative is by at least one variable"),
+        }
+    }
+
+    /// Applies `derive` to one variable, or to each of a tuple.
+    fn each_variable(
+        &mut self,
+        x: &Placed,
+        derive: &mut dyn FnMut(&mut Self, NodeId) -> Checked<NodeId>,
+    ) -> Checked<Value> {
+        match &x.value {
+            Value::Node(id) => Ok(Value::Node(derive(self, *id)?)),
+            Value::Tuple(items) => {
+                let mut results = Vec::with_capacity(items.len());
+                for item in items {
+                    results.push(Placed { value: self.each_variable(item, derive)?, at: item.at });
+                }
+                Ok(Value::Tuple(results))
+            }
+            _ => Err(Stop::Reported),
+        }
+    }
+
+    /// The scalar of which a gradient is taken.
+    fn scalar_of(&mut self, y: &Arg<'_>, call: &Call<'_>) -> Checked<NodeId> {
+        let id = self.float_of(y, call)?;
+        if self.graph.ty(id).rank() == 0 {
+            return Ok(id);
+        }
+        let found = self.show_type(self.graph.ty(id));
+        let message = format!("`{}` differentiates a scalar, this is {found}", call.name);
+        let diagnostic = problem("gradient-value", y.expr.span, message);
+        Err(self.report(diagnostic.help("sum it to a scalar, or use `vjp(y, x, ybar)` with a cotangent of its shape")))
+    }
+
+    fn float_of(&mut self, y: &Arg<'_>, call: &Call<'_>) -> Checked<NodeId> {
+        let id = self.typed(&y.value, y.expr.span)?;
+        if self.graph.ty(id).dtype.is_float() {
+            return Ok(id);
+        }
+        let found = self.show_type(self.graph.ty(id));
+        let message = format!("`{}` differentiates a float, this is {found}", call.name);
+        let diagnostic = problem("gradient-value", y.expr.span, message);
+        Err(self.report(diagnostic.help("integers and bools carry no derivative")))
+    }
+
+    /// The variables by which a derivative is taken: a name, or a tuple of names, of floats.
+    fn variables_of(&mut self, x: &Arg<'_>, call: &Call<'_>) -> Checked<Placed> {
+        if !is_name_or_names(x.expr) {
+            let message = format!("`{}` is by a name or a tuple of names, this is an expression", call.name);
+            let help = "bind it first, `let name = ..;`, and compute from that name";
+            return Err(self.report(problem("gradient-target", x.expr.span, message).help(help)));
+        }
+        let placed = x.placed();
+        self.require_variables(&placed)?;
+        Ok(placed)
+    }
+
+    fn require_variables(&mut self, x: &Placed) -> Checked<()> {
+        match &x.value {
+            Value::Node(id) if self.graph.ty(*id).dtype.is_float() => Ok(()),
+            Value::Tuple(items) => items.iter().try_for_each(|item| self.require_variables(item)),
+            Value::Error => Err(Stop::Reported),
+            Value::Literal(literal) => {
+                let literal = literal.clone();
+                Err(self.open_literal(&literal, x.at))
+            }
+            other => {
+                let found = match self.operand(other, x.at)? {
+                    Operand::Node(id) => self.show_type(self.graph.ty(id)),
+                    Operand::Literal(_) => "a number".to_owned(),
+                };
+                let message = format!("a derivative is by floats, this is {found}");
+                let diagnostic = problem("gradient-target", x.at, message);
+                Err(self.report(diagnostic.help("integers, bools and dimensions carry no derivative")))
+            }
+        }
+    }
+
+    /// Pairs variables with the tangents given for them.
+    fn seeds(&mut self, x: &Placed, seed: &Placed, what: &str) -> Checked<Vec<(NodeId, NodeId)>> {
+        match (&x.value, &seed.value) {
+            (Value::Node(id), _) => {
+                let like = self.graph.ty(*id).clone();
+                Ok(vec![(*id, self.seed(seed, &like, what)?)])
+            }
+            (Value::Tuple(xs), Value::Tuple(seeds)) if xs.len() == seeds.len() => {
+                let mut pairs = Vec::with_capacity(xs.len());
+                for (x, seed) in xs.iter().zip(seeds) {
+                    pairs.extend(self.seeds(x, seed, what)?);
+                }
+                Ok(pairs)
+            }
+            (Value::Tuple(xs), _) => {
+                let message = format!("{what} is a tuple of {}, as the variables are", xs.len());
+                self.fail("tuple-length", seed.at, message)
+            }
+            _ => Err(Stop::Reported),
+        }
+    }
+
+    /// A tangent or cotangent: exactly of the type, but for literals, which take it, scalars of them repeated.
+    fn seed(&mut self, seed: &Placed, like: &Type, what: &str) -> Checked<NodeId> {
+        let operand = self.operand(&seed.value, seed.at)?;
+        match operand {
+            Operand::Literal(literal) if literal.shape.is_empty() => {
+                let id = self.settle(&literal, like.dtype, seed.at)?;
+                let shape = like.shape.clone();
+                match self.expand(Operand::Node(id), &shape, seed.at)? {
+                    Operand::Node(id) => Ok(id),
+                    Operand::Literal(_) => Err(Stop::Reported),
+                }
+            }
+            _ => self.coerce(seed, like, seed.at, what),
+        }
+    }
+}

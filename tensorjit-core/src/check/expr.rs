@@ -1,0 +1,280 @@
+//! Expressions and statements.
+
+use super::report::{Checked, Extend as _, Stop, counted, problem};
+use super::scope::{Checker, dtype_by_name};
+use super::value::{Operand, Placed, Value};
+use crate::diag::Origin;
+use crate::graph::NodeId;
+use crate::syntax::ast::{Body, Expr, ExprKind, Ident, Pattern, Statement, TypeExpr, TypeKind};
+
+impl Checker<'_> {
+    /// The value of an expression.
+    pub(super) fn eval(&mut self, expr: &Expr) -> Checked<Value> {
+        match &expr.kind {
+            ExprKind::Int(value, suffix) => self.int_literal(*value, suffix.as_deref(), expr.at),
+            ExprKind::Float(text, suffix) => self.float_literal(text, suffix.as_deref(), expr.at),
+            ExprKind::Bool(value) => Ok(Value::Bool(*value)),
+            ExprKind::Str(text) => Ok(Value::Text(text.clone())),
+            ExprKind::Name(name) => self.lookup(name, expr.at),
+            ExprKind::Unary(op, inner) => {
+                let value = self.placed(inner)?;
+                self.unary(*op, value, expr.at)
+            }
+            ExprKind::Binary(op, left, right) => {
+                let (left, right) = (self.placed(left), self.placed(right));
+                self.binary(*op, left?, right?, expr.at)
+            }
+            ExprKind::Call { name, args, options, .. } => self.call(name, args, options, expr.span),
+            ExprKind::Cast(inner, ty) => {
+                let (value, dtype) = (self.placed(inner), self.elem(ty));
+                self.cast(&value?, dtype?, expr.at)
+            }
+            ExprKind::Block(body) => self.scoped(body),
+            ExprKind::Tuple(items) => Ok(Value::Tuple(self.all(items)?)),
+            ExprKind::Array(items) => Ok(Value::List(self.all(items)?)),
+            ExprKind::Index(value, items) => {
+                let value = self.placed(value)?;
+                self.index(value, items, expr.at)
+            }
+            ExprKind::Field(inner, field) => {
+                let value = self.placed(inner)?;
+                self.field(&value, field)
+            }
+        }
+    }
+
+    /// The value of an expression with its place.
+    pub(super) fn placed(&mut self, expr: &Expr) -> Checked<Placed> {
+        Ok(Placed { value: self.eval(expr)?, at: expr.span })
+    }
+
+    /// The values of all expressions, so that the errors of all are found.
+    fn all(&mut self, exprs: &[Expr]) -> Checked<Vec<Placed>> {
+        let values: Vec<Checked<Placed>> = exprs.iter().map(|expr| self.placed(expr)).collect();
+        values.into_iter().collect()
+    }
+
+    fn field(&mut self, value: &Placed, field: &Ident) -> Checked<Value> {
+        let Value::Tuple(items) = &value.value else {
+            let message = format!("only tuples have fields, this has no `.{}`", field.text);
+            return self.fail("field", field.at, message);
+        };
+        match field.text.parse::<usize>().ok().and_then(|position| items.get(position)) {
+            Some(item) => Ok(item.value.clone()),
+            None => {
+                let message = format!("there is no `.{}` in a tuple of {}", field.text, items.len());
+                self.fail("field", field.at, message)
+            }
+        }
+    }
+
+    /// A block: what it binds ends with it.
+    fn scoped(&mut self, body: &Body) -> Checked<Value> {
+        let outer = self.frame().bindings.len();
+        let value = self.body(body);
+        self.frame().bindings.truncate(outer);
+        value
+    }
+
+    /// All statements and the value; a statement that fails does not hide the errors of the others.
+    pub(super) fn body(&mut self, body: &Body) -> Checked<Value> {
+        for statement in &body.statements {
+            self.statement(statement)?;
+        }
+        match &body.value {
+            Some(value) => self.eval(value),
+            None => Ok(Value::Unit),
+        }
+    }
+
+    /// Checks a statement; its errors leave an error value behind, so that only bugs are returned.
+    fn statement(&mut self, statement: &Statement) -> Checked<()> {
+        match statement {
+            Statement::Let { pattern, ty, value } => {
+                let value = self.let_value(pattern, ty.as_ref(), value);
+                let value = or_error(value)?;
+                or_error(self.bind(pattern, value).map(|()| Value::Unit))?;
+            }
+            Statement::Assign { name, value, at } => {
+                or_error(self.assign(name, value, *at).map(|()| Value::Unit))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn let_value(&mut self, pattern: &Pattern, ty: Option<&TypeExpr>, expr: &Expr) -> Checked<Placed> {
+        let value = self.placed(expr);
+        let mut value = match ty {
+            None => value?,
+            Some(ty) => self.ascribe(value, ty)?,
+        };
+        if let Value::Unit = value.value {
+            return self.fail("no-value", expr.span, "this block has no value to bind");
+        }
+        if self.is_target(pattern) {
+            value.value = self.own_variables(value.value, expr)?;
+        }
+        Ok(value)
+    }
+
+    /// Makes variables of the parts of a value that are no mere names: a copy of a name is the same variable.
+    fn own_variables(&mut self, value: Value, expr: &Expr) -> Checked<Value> {
+        match (value, &expr.kind) {
+            (value, ExprKind::Name(_)) => Ok(value),
+            (Value::Tuple(mut items), ExprKind::Tuple(exprs)) => {
+                for (item, expr) in items.iter_mut().zip(exprs) {
+                    item.value = self.own_variables(item.value.clone(), expr)?;
+                }
+                Ok(Value::Tuple(items))
+            }
+            (value, _) => self.variable(value, expr.span),
+        }
+    }
+
+    fn is_target(&mut self, pattern: &Pattern) -> bool {
+        match pattern {
+            Pattern::Name(name) => self.frame().targets.contains(&name.text),
+            Pattern::Tuple(patterns, _) => patterns.iter().any(|pattern| self.is_target(pattern)),
+        }
+    }
+
+    /// Checks an ascription.
+    fn ascribe(&mut self, value: Checked<Placed>, ty: &TypeExpr) -> Checked<Placed> {
+        match &ty.kind {
+            TypeKind::Tensor { .. } => {
+                let resolved = self.resolve(ty);
+                let (value, resolved) = (value?, resolved?);
+                let id = self.coerce(&value, &resolved, ty.at, "the type")?;
+                // A dimension stays one, so that it can be used in shapes.
+                let value = match value.value {
+                    Value::Dim(dim) => Placed { value: Value::Dim(dim), at: value.at },
+                    _ => Placed { value: Value::Node(id), at: value.at },
+                };
+                Ok(value)
+            }
+            TypeKind::Tuple(types) => {
+                let value = value?;
+                let Value::Tuple(items) = value.value else {
+                    return self.fail("tuple-length", value.at, "a tuple is needed here");
+                };
+                if items.len() != types.len() {
+                    let message =
+                        format!("a tuple of {} is written, this has {}", types.len(), items.len());
+                    return self.fail("tuple-length", value.at, message);
+                }
+                let ascribed: Vec<Checked<Placed>> =
+                    items.into_iter().zip(types).map(|(item, ty)| self.ascribe(Ok(item), ty)).collect();
+                let items: Checked<Vec<Placed>> = ascribed.into_iter().collect();
+                Ok(Placed { value: Value::Tuple(items?), at: value.at })
+            }
+        }
+    }
+
+    /// Binds the names of a pattern.
+    fn bind(&mut self, pattern: &Pattern, value: Placed) -> Checked<()> {
+        match pattern {
+            Pattern::Name(name) => {
+                if dtype_by_name(&name.text).is_some() {
+                    let message = format!("`{}` is a type and cannot be a name", name.text);
+                    return self.fail("reserved-name", name.at, message);
+                }
+                if name.text != "_" {
+                    self.frame().bind(name.text.clone(), value.value);
+                }
+                Ok(())
+            }
+            Pattern::Tuple(patterns, at) => {
+                let items = match value.value {
+                    Value::Tuple(items) if items.len() == patterns.len() => items,
+                    Value::Error => Vec::new(),
+                    other => {
+                        let found = match &other {
+                            Value::Tuple(items) => format!("a tuple of {}", items.len()),
+                            _ => "not a tuple".to_owned(),
+                        };
+                        let names = counted(patterns.len(), "name", "names");
+                        let diagnostic = problem("tuple-length", *at, format!("{names} for a value that is {found}"))
+                            .label(value.at, format!("this is {found}"));
+                        self.report(diagnostic);
+                        Vec::new()
+                    }
+                };
+                let mut items = items.into_iter();
+                for pattern in patterns {
+                    let item = items.next().unwrap_or(Placed { value: Value::Error, at: value.at });
+                    self.bind(pattern, item)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Assigns to a state parameter.
+    fn assign(&mut self, name: &Ident, expr: &Expr, at: Origin) -> Checked<()> {
+        let value = self.placed(expr);
+        let frame = self.frame();
+        let Some(position) = frame.bindings.iter().rposition(|binding| binding.name == name.text) else {
+            return Err(self.lookup(&name.text, name.at).err().unwrap_or(Stop::Reported));
+        };
+        if !frame.bindings[position].state {
+            let message = format!("`{}` cannot be assigned: it is not a `&mut` parameter", name.text);
+            let help = format!("bind the name anew with `let {} = ..`", name.text);
+            return Err(self.report(problem("not-assignable", at, message).help(help)));
+        }
+        let Value::Node(present) = frame.bindings[position].value else { return Err(Stop::Reported) };
+        let ty = self.graph.ty(present).clone();
+        let assigned = match value {
+            Ok(value) => {
+                let what = format!("`{}`", name.text);
+                self.coerce(&value, &ty, name.at, &what).map(Value::Node)
+            }
+            Err(stop) => Err(stop),
+        };
+        let wrapped = match assigned {
+            Ok(value) if self.frame().targets.contains(&name.text) && !matches!(expr.kind, ExprKind::Name(_)) => {
+                self.variable(value, at)
+            }
+            other => other,
+        };
+        // After an error the name keeps its value: its type is right, and that is all that is read from here on.
+        self.frame().bindings[position].value = Value::Node(match wrapped {
+            Ok(Value::Node(id)) => id,
+            Ok(_) | Err(Stop::Reported) => present,
+            Err(bug) => return Err(bug),
+        });
+        Ok(())
+    }
+
+    /// The node of a value, where it has a type.
+    pub(super) fn node_of(&self, operand: &Operand) -> Option<NodeId> {
+        match operand {
+            Operand::Node(id) => Some(*id),
+            Operand::Literal(_) => None,
+        }
+    }
+}
+
+/// Turns a reported error into an error value.
+fn or_error<T: ErrorValue>(checked: Checked<T>) -> Checked<T> {
+    match checked {
+        Err(Stop::Reported) => Ok(T::error()),
+        other => other,
+    }
+}
+
+/// What stands for a value with an error.
+trait ErrorValue {
+    fn error() -> Self;
+}
+
+impl ErrorValue for Value {
+    fn error() -> Value {
+        Value::Error
+    }
+}
+
+impl ErrorValue for Placed {
+    fn error() -> Placed {
+        Placed { value: Value::Error, at: Origin::default() }
+    }
+}

@@ -1,0 +1,371 @@
+//! One function by itself: its symbols, parameters, body and results.
+
+use std::collections::BTreeSet;
+
+use tensorjit_runtime::abi::{DType, Role};
+
+use super::report::{Checked, Extend as _, Report, Stop, problem};
+use super::scope::{Binding, Checker, Frame, Items};
+use super::targets::targets;
+use super::value::{Placed, Value};
+use super::{CheckedFunction, CheckedParam};
+use crate::diag::{Bug, Origin};
+use crate::dim::facts::{Condition, SymbolInfo};
+use crate::dim::{Dim, Sym};
+use crate::graph::{Graph, Input, NodeId, Op, Type};
+use crate::syntax::ast::{Expr, Extent, Function, Generic, Ident, TypeExpr, TypeKind};
+
+/// The greatest rank of a parameter or result of a public function, that of `ndarray`'s fixed dimensions.
+const MAX_RANK: usize = 6;
+
+/// Checks a function whose dimensions are its own symbols.
+pub(super) fn check(items: &Items<'_>, function: &Function) -> (Vec<Report>, Result<Option<CheckedFunction>, Bug>) {
+    let mut checker = Checker::new(items);
+    checker.active.push(function.name.text.clone());
+    let checked = match checker.function(function) {
+        Ok(checked) => Ok(Some(checked)),
+        Err(Stop::Reported) => Ok(None),
+        Err(Stop::Bug(bug)) => Err(bug),
+    };
+    (checker.reports, checked)
+}
+
+impl Checker<'_> {
+    fn function(&mut self, function: &Function) -> Checked<CheckedFunction> {
+        self.frames.push(Frame { targets: targets(&function.body), ..Frame::default() });
+        self.symbols(function)?;
+        let conditions = self.conditions(function);
+        let params = self.params(function);
+        let types = self.result_types(function);
+        // The body is checked where its parameters are known, whatever else is wrong.
+        let params = params?;
+        let value = self.body(&function.body);
+        let outputs = match (&types, value) {
+            (Ok(types), Ok(value)) => self.results(function, types, value),
+            (_, Err(stop)) => Err(stop),
+            (Err(_), Ok(_)) => Err(Stop::Reported),
+        };
+        let (conditions, types, mut outputs) = (conditions?, types?, outputs?);
+        outputs.extend(self.final_states());
+        if !self.reports.is_empty() {
+            return Err(Stop::Reported);
+        }
+        self.graph.outputs = outputs;
+        let params = self.with_index_bounds(params);
+        Ok(self.finished(function, params, types, conditions))
+    }
+
+    fn finished(
+        &mut self,
+        function: &Function,
+        params: Vec<CheckedParam>,
+        types: Vec<(Type, Origin)>,
+        conditions: Vec<Condition>,
+    ) -> CheckedFunction {
+        let tuple = function.result.as_ref().is_some_and(|ty| matches!(ty.kind, TypeKind::Tuple(_)));
+        let name = |position: usize| if tuple { format!("result.{position}") } else { "result".to_owned() };
+        let results = types.into_iter().enumerate().map(|(position, (ty, _))| (name(position), ty)).collect();
+        CheckedFunction {
+            name: function.name.text.clone(),
+            name_at: function.name.at,
+            attributes: function.attributes.clone(),
+            visibility: function.visibility.clone(),
+            public: function.public,
+            params,
+            results,
+            tuple,
+            graph: std::mem::take(&mut self.graph),
+            conditions,
+            at: function.at,
+        }
+    }
+
+    /// Declares the symbols with their bounds.
+    fn symbols(&mut self, function: &Function) -> Checked<()> {
+        let mut failed = None;
+        let mut seen = BTreeSet::new();
+        for generic in &function.generics {
+            let declared = match generic {
+                Generic::Dim { name, low, high } => {
+                    let info = self.symbol(name, low.as_ref(), high.as_ref());
+                    info.map(|info| {
+                        let sym = Sym(self.graph.facts.symbols.len() as u32);
+                        self.graph.facts.symbols.push(info);
+                        self.frame().dims.insert(name.text.clone(), Some(Dim::sym(sym)));
+                        name
+                    })
+                }
+                Generic::Elem { name, .. } | Generic::Axes { name } => {
+                    let message = format!("`{}` cannot be public: it is generic over `{}`", function.name.text, name.text);
+                    let diagnostic = problem("public-generic", name.at, message);
+                    Err(self.report(diagnostic.help("write the type out, and call a generic helper from it")))
+                }
+            };
+            match declared {
+                Ok(name) if !seen.insert(name.text.clone()) => {
+                    failed = Some(self.duplicate(name));
+                }
+                Ok(_) => {}
+                Err(stop) => failed = Some(stop),
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn duplicate(&mut self, name: &Ident) -> Stop {
+        self.report(problem("duplicate-name", name.at, format!("`{}` is declared twice", name.text)))
+    }
+
+    fn symbol(&mut self, name: &Ident, low: Option<&Expr>, high: Option<&Expr>) -> Checked<SymbolInfo> {
+        let low_value = self.symbol_bound(low, 0)?;
+        let high_value = self.symbol_bound(high, i64::MAX)?;
+        let at = low.or(high).map_or(name.at, |expr| expr.span);
+        if low_value < 0 {
+            let message = format!("`{}` is an extent, and extents are not negative", name.text);
+            return self.fail("symbol-bounds", at, message);
+        }
+        if low_value > high_value {
+            let message = format!("no value of `{}` lies in {low_value}..={high_value}", name.text);
+            return self.fail("symbol-bounds", at, message);
+        }
+        Ok(SymbolInfo { name: name.text.clone(), low: low_value, high: high_value })
+    }
+
+    fn symbol_bound(&mut self, bound: Option<&Expr>, default: i64) -> Checked<i64> {
+        let Some(expr) = bound else { return Ok(default) };
+        match self.dim(expr)?.as_const() {
+            Some(value) => Ok(value),
+            None => {
+                let diagnostic = problem("symbol-bounds", expr.span, "a bound is a constant");
+                Err(self.report(diagnostic.help("relations between symbols stand in a `where` clause")))
+            }
+        }
+    }
+
+    /// Reads the `where` clauses, which are facts from here on.
+    fn conditions(&mut self, function: &Function) -> Checked<Vec<Condition>> {
+        let mut stated = Vec::with_capacity(function.conditions.len());
+        let mut failed = None;
+        for condition in &function.conditions {
+            match self.condition(condition) {
+                Ok(known) => {
+                    if known.left.as_const().is_some() && known.right.as_const().is_some() {
+                        self.constant_condition(&known, condition.at, &mut failed);
+                    }
+                    stated.push(known);
+                }
+                Err(stop) => failed = Some(stop),
+            }
+        }
+        self.graph.facts.conditions.clone_from(&stated);
+        failed.map_or(Ok(stated), Err)
+    }
+
+    fn constant_condition(&mut self, condition: &Condition, at: Origin, failed: &mut Option<Stop>) {
+        use crate::dim::facts::Verdict;
+        let verdict = self.graph.facts.decide(&condition.left, condition.relation, &condition.right);
+        if verdict == Verdict::Refuted {
+            let shown = self.graph.facts.show_condition(condition);
+            *failed = Some(self.report(problem("condition-false", at, format!("{shown} never holds"))));
+        }
+    }
+
+    /// Declares the parameters as inputs of the graph.
+    fn params(&mut self, function: &Function) -> Checked<Vec<CheckedParam>> {
+        let mut params = Vec::with_capacity(function.params.len());
+        let mut seen = BTreeSet::new();
+        let mut failed = None;
+        for param in &function.params {
+            if !seen.insert(param.name.text.as_str()) {
+                failed = Some(self.duplicate(&param.name));
+            }
+            match self.param(function, param) {
+                Ok(checked) => params.push(checked),
+                Err(stop) => {
+                    failed = Some(stop);
+                    self.frame().bind(param.name.text.clone(), Value::Error);
+                }
+            }
+        }
+        failed.map_or(Ok(params), Err)
+    }
+
+    fn param(&mut self, function: &Function, param: &crate::syntax::ast::Param) -> Checked<CheckedParam> {
+        if let (Some(default), true) = (&param.default, function.public) {
+            let message = format!("`{}` has a default, which only parameters of helpers have", param.name.text);
+            return self.fail("public-option", default.span, message);
+        }
+        if param.mutable && !function.public {
+            let message = format!("`{}` is `&mut`, which only parameters of public functions are", param.name.text);
+            let diagnostic = problem("state-in-helper", param.name.at, message);
+            return Err(self.report(diagnostic.help("return the new value and assign it in the public function")));
+        }
+        let ty = self.resolve(&param.ty)?;
+        self.require_rank(function, &ty, param.ty.at)?;
+        self.learn_extents(&ty);
+        let role = if param.mutable { Role::State } else { Role::Input };
+        let input = Op::Input(self.graph.inputs.len() as u32);
+        self.graph.inputs.push(Input { name: param.name.text.clone(), ty: ty.clone() });
+        let id = self.add(input, &[], param.name.at)?;
+        let name = param.name.text.clone();
+        self.frame().bindings.push(Binding { name, value: Value::Node(id), state: param.mutable });
+        Ok(CheckedParam {
+            name: param.name.text.clone(),
+            dtype: ty.dtype,
+            shape: ty.shape,
+            role,
+            index_bound: None,
+            at: param.name.at,
+        })
+    }
+
+    fn require_rank(&mut self, function: &Function, ty: &Type, at: Origin) -> Checked<()> {
+        if function.public && ty.rank() > MAX_RANK {
+            let message = format!("public functions take and give at most {MAX_RANK} axes, these are {}", ty.rank());
+            return self.fail("rank", at, message);
+        }
+        Ok(())
+    }
+
+    /// An argument has the extents that its type says, so that none of them is negative.
+    fn learn_extents(&mut self, ty: &Type) {
+        for extent in &ty.shape {
+            if extent.as_const().is_none() && !self.graph.facts.nonneg(extent) {
+                let zero = Dim::constant(0);
+                let relation = tensorjit_runtime::abi::Relation::Ge;
+                self.graph.facts.conditions.push(Condition { left: extent.clone(), relation, right: zero });
+            }
+        }
+    }
+
+    fn result_types(&mut self, function: &Function) -> Checked<Vec<(Type, Origin)>> {
+        let parts: Vec<&TypeExpr> = match &function.result {
+            None => Vec::new(),
+            Some(ty) => match &ty.kind {
+                TypeKind::Tuple(parts) => parts.iter().collect(),
+                TypeKind::Tensor { .. } => vec![ty],
+            },
+        };
+        let mut types = Vec::with_capacity(parts.len());
+        let mut failed = None;
+        for part in parts {
+            let resolved = self.resolve(part).and_then(|ty| {
+                self.require_rank(function, &ty, part.at)?;
+                Ok(ty)
+            });
+            match resolved {
+                Ok(ty) => types.push((ty, part.at)),
+                Err(stop) => failed = Some(stop),
+            }
+        }
+        failed.map_or(Ok(types), Err)
+    }
+
+    /// Checks the value of the body against the declared results.
+    fn results(&mut self, function: &Function, types: &[(Type, Origin)], value: Value) -> Checked<Vec<NodeId>> {
+        let at = function.body.value.as_ref().map_or(function.body.at, |expr| expr.span);
+        let tuple = function.result.as_ref().is_some_and(|ty| matches!(ty.kind, TypeKind::Tuple(_)));
+        let values = match (value, &function.result) {
+            (Value::Error, _) => return Err(Stop::Reported),
+            (Value::Unit, None) => return Ok(Vec::new()),
+            (Value::Unit, Some(ty)) => {
+                let message = format!("the body of `{}` has no value", function.name.text);
+                let diagnostic = problem("no-value", at, message).label(ty.at, "but a type is declared here");
+                return Err(self.report(diagnostic.help("end the body with an expression, without `;`")));
+            }
+            (_, None) => {
+                let message = format!("`{}` declares no result", function.name.text);
+                let diagnostic = problem("no-value", at, message);
+                return Err(self.report(diagnostic.help("declare its type: `-> ..`")));
+            }
+            (Value::Tuple(items), Some(_)) if tuple && items.len() == types.len() => items,
+            (Value::Tuple(items), Some(ty)) => {
+                let declared = if tuple { format!("a tuple of {}", types.len()) } else { "no tuple".to_owned() };
+                let message = format!("the result is {declared}, this is a tuple of {}", items.len());
+                let diagnostic = problem("tuple-length", at, message).label(ty.at, "declared here");
+                return Err(self.report(diagnostic));
+            }
+            (_, Some(ty)) if tuple => {
+                let message = format!("the result is a tuple of {}, this is none", types.len());
+                let diagnostic = problem("tuple-length", at, message).label(ty.at, "declared here");
+                return Err(self.report(diagnostic));
+            }
+            (value, Some(_)) => vec![Placed { value, at }],
+        };
+        let mut outputs = Vec::with_capacity(values.len());
+        let mut failed = None;
+        for (position, (value, (ty, ty_at))) in values.iter().zip(types).enumerate() {
+            let what = if tuple { format!("result {position}") } else { "the result".to_owned() };
+            match self.coerce(value, ty, *ty_at, &what) {
+                Ok(id) => outputs.push(id),
+                Err(stop) => failed = Some(stop),
+            }
+        }
+        failed.map_or(Ok(outputs), Err)
+    }
+
+    /// The last values of the state parameters in order.
+    fn final_states(&mut self) -> Vec<NodeId> {
+        let states = self.frame().bindings.iter().filter(|binding| binding.state);
+        states
+            .filter_map(|binding| match binding.value {
+                Value::Node(id) => Some(id),
+                _ => None,
+            })
+            .collect()
+    }
+
+    fn with_index_bounds(&mut self, mut params: Vec<CheckedParam>) -> Vec<CheckedParam> {
+        for (input, bound) in std::mem::take(&mut self.index_bounds) {
+            if let Some(param) = params.get_mut(input as usize) {
+                debug_assert!(matches!(param.dtype, DType::I32 | DType::I64));
+                param.index_bound = Some(bound);
+            }
+        }
+        params
+    }
+}
+
+/// Checks what can be said of a generic helper without a call: the names in its signature.
+pub(super) fn check_signature(items: &Items<'_>, function: &Function) -> Vec<Report> {
+    let mut checker = Checker::new(items);
+    let mut known: BTreeSet<&str> = BTreeSet::new();
+    for generic in &function.generics {
+        let name = match generic {
+            Generic::Dim { name, .. } | Generic::Axes { name } => name,
+            Generic::Elem { name, bound } => {
+                if !matches!(bound.text.as_str(), "float" | "int" | "number") {
+                    let message = format!("`{}` is no bound of an element type", bound.text);
+                    let diagnostic = problem("unknown-type", bound.at, message);
+                    checker.report(diagnostic.help("the bounds are `float`, `int` and `number`"));
+                }
+                name
+            }
+        };
+        if !known.insert(&name.text) {
+            checker.duplicate(name);
+        }
+    }
+    for param in &function.params {
+        if param.mutable {
+            let message = format!("`{}` is `&mut`, which only parameters of public functions are", param.name.text);
+            checker.report(problem("state-in-helper", param.name.at, message));
+        }
+        if let TypeKind::Tensor { elem, shape } = &param.ty.kind {
+            let option = shape.is_empty() && matches!(elem.text.as_str(), "int" | "axes");
+            if !option && !known.contains(elem.text.as_str()) && super::scope::dtype_by_name(&elem.text).is_none() {
+                let message = format!("there is no element type `{}`", elem.text);
+                checker.report(problem("unknown-type", elem.at, message));
+            }
+            for extent in shape {
+                if let Extent::Axes(name) = extent
+                    && !known.contains(name.text.as_str())
+                {
+                    let message = format!("there are no axes `..{}`", name.text);
+                    checker.report(problem("unknown-dimension", name.at, message));
+                }
+            }
+        }
+    }
+    checker.reports
+}

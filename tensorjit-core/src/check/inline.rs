@@ -1,0 +1,330 @@
+//! Helpers and functions of the prelude, inlined at each call.
+
+use super::call::Call;
+use super::report::{Checked, Extend as _, problem};
+use super::scope::{Binding, Checker, Frame, GenericElem};
+use super::targets::targets;
+use super::types::{written_dim, written_type};
+use super::value::{Placed, Value};
+use crate::diag::Origin;
+use crate::syntax::ast::{Expr, Function, Generic, Param, TypeExpr, TypeKind};
+use tensorjit_runtime::abi::Relation;
+
+/// The kinds of parameters that are constants of the call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OptionKind {
+    /// An integer or a dimension.
+    Int,
+    /// A truth value.
+    Bool,
+    /// One axis or several, or `"all"`.
+    Axes,
+}
+
+impl OptionKind {
+    /// What a parameter is, where it is no tensor.
+    fn of(param: &Param) -> Option<OptionKind> {
+        let TypeKind::Tensor { elem, shape } = &param.ty.kind else { return None };
+        match (elem.text.as_str(), shape.is_empty()) {
+            ("int", true) => Some(OptionKind::Int),
+            ("axes", true) => Some(OptionKind::Axes),
+            ("bool", true) if param.default.is_some() => Some(OptionKind::Bool),
+            _ => None,
+        }
+    }
+}
+
+impl Checker<'_> {
+    /// The value of a call of a function that is written in the language.
+    pub(super) fn inline(
+        &mut self,
+        function: &Function,
+        call: &Call<'_>,
+        name_at: Origin,
+        library: bool,
+    ) -> Checked<Value> {
+        let name = &function.name.text;
+        if self.active.contains(name) {
+            let message = format!("`{name}` calls itself, directly or through others");
+            let diagnostic = problem("recursion", name_at, message);
+            return Err(self.report(diagnostic.help("calls are inlined, so that they must end")));
+        }
+        let frame = Frame { targets: targets(&function.body), ..generics(function) };
+        let outermost = library && self.library.is_none();
+        self.active.push(name.clone());
+        self.frames.push(frame);
+        let result = self.inline_in_frame(function, call, library, outermost);
+        self.frames.pop();
+        self.active.pop();
+        result
+    }
+
+    fn inline_in_frame(
+        &mut self,
+        function: &Function,
+        call: &Call<'_>,
+        library: bool,
+        outermost: bool,
+    ) -> Checked<Value> {
+        // Errors about the arguments belong to the caller; those of the body to the callee.
+        self.bind_params(function, call)?;
+        self.check_bounds(function, call)?;
+        if outermost {
+            self.library = Some((call.at, call.name.to_owned()));
+        } else if !library {
+            self.inlined.push(function.name.text.clone());
+        }
+        let result = self.body(&function.body).and_then(|value| self.result(function, value));
+        if outermost {
+            self.library = None;
+        } else if !library {
+            self.inlined.pop();
+        }
+        result
+    }
+
+    /// Binds parameters: constants first, for shapes may use them; then tensors, for literals take their type.
+    fn bind_params(&mut self, function: &Function, call: &Call<'_>) -> Checked<()> {
+        let mut args = Vec::with_capacity(function.params.len());
+        for (position, param) in function.params.iter().enumerate() {
+            args.push(match call.args.get(position) {
+                Some(Some(arg)) => arg.placed(),
+                _ => self.default(param, call)?,
+            });
+        }
+        let mut values: Vec<Option<Value>> = vec![None; args.len()];
+        for pass in [Pass::Constants, Pass::Typed, Pass::Literals] {
+            for ((param, arg), value) in function.params.iter().zip(&args).zip(&mut values) {
+                if Pass::of(param, &arg.value) == pass {
+                    *value = Some(self.bind_param(function, param, arg.clone(), call)?);
+                }
+            }
+        }
+        for (param, value) in function.params.iter().zip(values) {
+            let mut value = value.unwrap_or(Value::Error);
+            // The argument of a parameter that is differentiated by is a variable of the helper's own.
+            if self.frame().targets.contains(&param.name.text) {
+                value = self.variable(value, call.at)?;
+            }
+            let name = param.name.text.clone();
+            self.frame().bindings.push(Binding { name, value, state: false });
+        }
+        Ok(())
+    }
+
+    fn default(&mut self, param: &Param, call: &Call<'_>) -> Checked<Placed> {
+        match &param.default {
+            Some(expr) => {
+                let value = self.eval(expr)?;
+                Ok(Placed { value, at: call.at })
+            }
+            None => self.fail("argument-count", call.at, format!("this call lacks `{}`", param.name.text)),
+        }
+    }
+
+    fn bind_param(
+        &mut self,
+        function: &Function,
+        param: &Param,
+        value: Placed,
+        call: &Call<'_>,
+    ) -> Checked<Value> {
+        let Some(kind) = OptionKind::of(param) else {
+            return match self.match_type(&param.ty, &value)? {
+                Some(value) => Ok(value),
+                None => Err(self.argument_mismatch(function, param, &value, call)),
+            };
+        };
+        let name = &param.name.text;
+        let legal = match (kind, &value.value) {
+            (OptionKind::Int, found) => found.as_dim().is_some(),
+            (OptionKind::Bool, Value::Bool(_)) => true,
+            (OptionKind::Axes, Value::Text(text)) => text == "all",
+            (OptionKind::Axes, Value::Tuple(items) | Value::List(items)) => {
+                items.iter().all(|item| item.value.as_int().is_some())
+            }
+            (OptionKind::Axes, found) => found.as_int().is_some(),
+            _ => false,
+        };
+        if !legal {
+            let what = match kind {
+                OptionKind::Int => "an integer known at compile time",
+                OptionKind::Bool => "`true` or `false`",
+                OptionKind::Axes => "an axis or a tuple of axes, such as `0` or `(0, -1)`",
+            };
+            let message = format!("`{name}` of `{}` is {what}", call.name);
+            return self.fail("option-value", value.at, message);
+        }
+        if kind == OptionKind::Int
+            && let Some(dim) = value.value.as_dim()
+        {
+            self.frame().dims.insert(name.clone(), Some(dim));
+        }
+        Ok(value.value)
+    }
+
+    fn argument_mismatch(
+        &mut self,
+        function: &Function,
+        param: &Param,
+        value: &Placed,
+        call: &Call<'_>,
+    ) -> super::report::Stop {
+        let found = match self.operand(&value.value, value.at) {
+            Ok(operand) => self.show_operand(&operand),
+            Err(_) => "a tuple".to_owned(),
+        };
+        let name = &param.name.text;
+        let message =
+            format!("`{name}` of `{}` is {}, this is {found}", call.name, written_type(&param.ty));
+        let mut diagnostic = problem("argument-type", value.at, message);
+        if let Some(known) = self.known_names(&param.ty) {
+            diagnostic = diagnostic.help(format!("in this call {known}"));
+        } else if self.library.is_none() && !super::call::is_known(&function.name.text) {
+            diagnostic = diagnostic.label(param.ty.at, "declared here".to_owned());
+        }
+        self.report(diagnostic)
+    }
+
+    /// What the names of a written type stand for in this call, as far as arguments have determined them.
+    fn known_names(&self, ty: &TypeExpr) -> Option<String> {
+        let TypeKind::Tensor { elem, shape } = &ty.kind else { return None };
+        let frame = self.frames.last()?;
+        let mut known = Vec::new();
+        if let Some(GenericElem { dtype: Some(dtype), .. }) = frame.elems.get(&elem.text) {
+            known.push(format!("`{}` is {}", elem.text, dtype.name()));
+        }
+        for extent in shape {
+            match extent {
+                crate::syntax::ast::Extent::Axes(name) => {
+                    if let Some(Some(axes)) = frame.axes.get(&name.text) {
+                        known.push(format!("`..{}` is {}", name.text, self.show_shape(axes)));
+                    }
+                }
+                crate::syntax::ast::Extent::Dim(expr) => {
+                    let written = written_dim(expr);
+                    if let Some(Some(dim)) = frame.dims.get(&written) {
+                        known.push(format!("`{written}` is {}", self.show(dim)));
+                    }
+                }
+            }
+        }
+        (!known.is_empty()).then(|| known.join(", "))
+    }
+
+    /// Demands the bounds and the `where` clauses of the callee.
+    fn check_bounds(&mut self, function: &Function, call: &Call<'_>) -> Checked<()> {
+        for generic in &function.generics {
+            let Generic::Dim { name, low, high } = generic else { continue };
+            let Some(Some(dim)) = self.frame().dims.get(&name.text).cloned() else { continue };
+            let why = format!("`{}` of `{}` keeps its bounds", name.text, call.name);
+            let bounds: [(&Option<Expr>, Relation); 2] = [(low, Relation::Ge), (high, Relation::Le)];
+            for (bound, relation) in bounds {
+                if let Some(expr) = bound {
+                    let bound = self.dim(expr)?;
+                    self.demand(&dim, relation, &bound, call.at, &why)?;
+                }
+            }
+        }
+        for condition in &function.conditions {
+            let stated = self.condition(condition)?;
+            let why = format!("`{}` has a `where` clause", call.name);
+            self.demand(&stated.left, stated.relation, &stated.right, call.at, &why)?;
+        }
+        Ok(())
+    }
+
+    /// Checks the value of the body against the declared type.
+    fn result(&mut self, function: &Function, value: Value) -> Checked<Value> {
+        let at = function.body.value.as_ref().map_or(function.body.at, |expr| expr.span);
+        match &function.result {
+            None => Ok(value),
+            Some(ty) => self.result_part(function, ty, Placed { value, at }),
+        }
+    }
+
+    fn result_part(&mut self, function: &Function, ty: &TypeExpr, value: Placed) -> Checked<Value> {
+        if let TypeKind::Tensor { elem, shape } = &ty.kind
+            && elem.text == "int"
+            && shape.is_empty()
+        {
+            return Ok(value.value);
+        }
+        if let Value::Unit = value.value {
+            let message = format!("the body of `{}` has no value", function.name.text);
+            let diagnostic = problem("no-value", value.at, message);
+            return Err(self.report(diagnostic.label(ty.at, "but a type is declared here")));
+        }
+        if let Some(value) = self.match_type(ty, &value)? {
+            return Ok(value);
+        }
+        let found = match self.operand(&value.value, value.at) {
+            Ok(operand) => self.show_operand(&operand),
+            Err(_) => "a tuple".to_owned(),
+        };
+        let message = format!("the result of `{}` is {}, this is {found}", function.name.text, written_type(ty));
+        let diagnostic = problem("shape-mismatch", value.at, message).label(ty.at, "declared here");
+        Err(self.report(match self.known_names(ty) {
+            Some(known) => diagnostic.help(format!("in this call {known}")),
+            None => diagnostic,
+        }))
+    }
+}
+
+/// In which pass a parameter is bound.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    Constants,
+    Typed,
+    Literals,
+}
+
+impl Pass {
+    fn of(param: &Param, value: &Value) -> Pass {
+        match value {
+            _ if OptionKind::of(param).is_some() => Pass::Constants,
+            Value::Literal(_) | Value::List(_) => Pass::Literals,
+            _ => Pass::Typed,
+        }
+    }
+}
+
+/// A frame with the generics of a function, none of them determined.
+fn generics(function: &Function) -> Frame {
+    let mut frame = Frame::default();
+    for generic in &function.generics {
+        match generic {
+            Generic::Dim { name, .. } => {
+                frame.dims.insert(name.text.clone(), None);
+            }
+            Generic::Elem { name, bound } => {
+                let elem = GenericElem { bound: bound.text.clone(), dtype: None };
+                frame.elems.insert(name.text.clone(), elem);
+            }
+            Generic::Axes { name } => {
+                frame.axes.insert(name.text.clone(), None);
+            }
+        }
+    }
+    frame
+}
+
+/// Whether a function can be checked by itself, without a call that determines its generics and constants.
+pub(super) fn stands_alone(function: &Function) -> bool {
+    function.generics.iter().all(|generic| matches!(generic, Generic::Dim { .. }))
+        && function.params.iter().all(|param| OptionKind::of(param).is_none())
+}
+
+/// `name(x: f32[N], axis = -1)`.
+pub(super) fn written_signature(function: &Function) -> String {
+    let params: Vec<String> = function
+        .params
+        .iter()
+        .map(|param| match &param.default {
+            Some(default) => format!("{} = {}", param.name.text, written_dim(default)),
+            None => param.name.text.clone(),
+        })
+        .collect();
+    format!("{}({})", function.name.text, params.join(", "))
+}
+

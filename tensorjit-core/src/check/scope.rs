@@ -1,0 +1,205 @@
+//! The state of the checker: the graph that grows, and the names that are visible.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tensorjit_runtime::abi::DType;
+
+use super::builtins;
+use super::prelude::Prelude;
+use super::report::{Checked, Extend as _, Report, closest, problem};
+use super::value::Value;
+use crate::diag::Origin;
+use crate::dim::Dim;
+use crate::graph::{Graph, NodeId, Op};
+use crate::syntax::ast::{Function, Ident};
+
+/// What all functions of a block share.
+#[derive(Default)]
+pub(super) struct Items<'a> {
+    /// Functions by name.
+    pub(super) functions: BTreeMap<&'a str, &'a Function>,
+    /// Constants by name.
+    pub(super) consts: BTreeMap<&'a str, Value>,
+    /// The functions that are written in the language itself.
+    pub(super) prelude: Prelude,
+}
+
+/// Checks one function and everything that is inlined into it.
+pub(super) struct Checker<'a> {
+    /// The block.
+    pub(super) items: &'a Items<'a>,
+    /// What has been built.
+    pub(super) graph: Graph,
+    /// The visible names of each function that is being inlined, innermost last.
+    pub(super) frames: Vec<Frame>,
+    /// The functions of the block that are being inlined, outermost first.
+    pub(super) inlined: Vec<String>,
+    /// The names of all functions that are being checked, to find recursion.
+    pub(super) active: Vec<String>,
+    /// The call of the user that led into the prelude, and the name of the function called.
+    pub(super) library: Option<(Origin, String)>,
+    /// The errors found.
+    pub(super) reports: Vec<Report>,
+    /// For integer inputs that are used as indices: the least extent that they index.
+    pub(super) index_bounds: BTreeMap<u32, Dim>,
+    /// How many variables have been made.
+    pub(super) variables: u32,
+    /// Whether the value of a constant is read: then constants before it are numbers without a type.
+    pub(super) in_constant: bool,
+}
+
+/// The names that one function sees.
+#[derive(Debug, Default)]
+pub(super) struct Frame {
+    /// Parameters and `let` names in order; later ones shadow earlier ones.
+    pub(super) bindings: Vec<Binding>,
+    /// Dimension symbols; `None` until an argument determines it.
+    pub(super) dims: BTreeMap<String, Option<Dim>>,
+    /// Generic element types.
+    pub(super) elems: BTreeMap<String, GenericElem>,
+    /// Generic leading axes.
+    pub(super) axes: BTreeMap<String, Option<Vec<Dim>>>,
+    /// Names by which a derivative is taken, so that their values are variables.
+    pub(super) targets: BTreeSet<String>,
+}
+
+/// A name with its value.
+#[derive(Debug)]
+pub(super) struct Binding {
+    /// The name.
+    pub(super) name: String,
+    /// Its present value.
+    pub(super) value: Value,
+    /// Whether it is a state parameter, which may be assigned.
+    pub(super) state: bool,
+}
+
+/// A generic element type.
+#[derive(Clone, Debug)]
+pub(super) struct GenericElem {
+    /// `float`, `int` or `number`.
+    pub(super) bound: String,
+    /// The type, once an argument determines it.
+    pub(super) dtype: Option<DType>,
+}
+
+impl Frame {
+    /// Binds a name.
+    pub(super) fn bind(&mut self, name: impl Into<String>, value: Value) {
+        self.bindings.push(Binding { name: name.into(), value, state: false });
+    }
+}
+
+/// The element type of that name.
+pub(super) fn dtype_by_name(name: &str) -> Option<DType> {
+    DType::ALL.into_iter().find(|dtype| dtype.name() == name)
+}
+
+impl<'a> Checker<'a> {
+    /// A checker with an empty graph.
+    pub(super) fn new(items: &'a Items<'a>) -> Checker<'a> {
+        Checker {
+            items,
+            graph: Graph::default(),
+            frames: Vec::new(),
+            inlined: Vec::new(),
+            active: Vec::new(),
+            library: None,
+            reports: Vec::new(),
+            index_bounds: BTreeMap::new(),
+            variables: 0,
+            in_constant: false,
+        }
+    }
+
+    /// The names of the function whose text is being read.
+    pub(super) fn frame(&mut self) -> &mut Frame {
+        if self.frames.is_empty() {
+            self.frames.push(Frame::default());
+        }
+        let last = self.frames.len() - 1;
+        &mut self.frames[last]
+    }
+
+    /// The value of a name: a binding, a dimension, a constant of the block, or an element type.
+    pub(super) fn lookup(&mut self, name: &str, at: Origin) -> Checked<Value> {
+        if let Some(frame) = self.frames.last() {
+            if let Some(binding) = frame.bindings.iter().rev().find(|binding| binding.name == name) {
+                return match &binding.value {
+                    Value::Error => Err(super::report::Stop::Reported),
+                    value => Ok(value.clone()),
+                };
+            }
+            if let Some(Some(dim)) = frame.dims.get(name) {
+                return Ok(Value::Dim(dim.clone()));
+            }
+            if let Some(GenericElem { dtype: Some(dtype), .. }) = frame.elems.get(name) {
+                return Ok(Value::Elem(*dtype));
+            }
+        }
+        if self.library.is_none()
+            && let Some(value) = self.items.consts.get(name)
+        {
+            return match value {
+                Value::Error => Err(super::report::Stop::Reported),
+                Value::Constant(literal, _) if self.in_constant => Ok(Value::Literal(literal.clone())),
+                value => Ok(value.clone()),
+            };
+        }
+        match dtype_by_name(name) {
+            Some(dtype) => Ok(Value::Elem(dtype)),
+            None => Err(self.unknown_name(name, at)),
+        }
+    }
+
+    fn unknown_name(&mut self, name: &str, at: Origin) -> super::report::Stop {
+        let mut diagnostic = problem("unknown-name", at, format!("there is no `{name}` here"));
+        let is_function = self.items.functions.contains_key(name)
+            || builtins::names().any(|candidate| candidate == name)
+            || Prelude::names().any(|candidate| candidate == name);
+        let visible = self.frames.last().into_iter().flat_map(|frame| {
+            frame.bindings.iter().map(|binding| binding.name.as_str()).chain(frame.dims.keys().map(String::as_str))
+        });
+        if is_function {
+            diagnostic = diagnostic.help(format!("`{name}` is a function: call it, `{name}(..)`"));
+        } else if let Some(close) = closest(name, visible.chain(self.items.consts.keys().copied())) {
+            diagnostic = diagnostic.help(format!("did you mean `{close}`?"));
+        }
+        self.report(diagnostic)
+    }
+
+    /// The error of a call to a function that does not exist.
+    pub(super) fn unknown_function(&mut self, name: &Ident) -> super::report::Stop {
+        let message = format!("there is no function `{}`", name.text);
+        let mut diagnostic = problem("unknown-function", name.at, message);
+        let known = self.items.functions.keys().copied().chain(builtins::names()).chain(Prelude::names());
+        if let Some(close) = closest(&name.text, known) {
+            diagnostic = diagnostic.help(format!("did you mean `{close}`?"));
+        }
+        self.report(diagnostic)
+    }
+
+    /// Adds a node; inside the prelude it belongs to the user's call.
+    pub(super) fn add(&mut self, op: Op, inputs: &[NodeId], at: Origin) -> Checked<NodeId> {
+        let at = self.library.as_ref().map_or(at, |(call, _)| *call);
+        Ok(self.graph.add(op, inputs, at)?)
+    }
+
+    /// Makes a variable of its own of a value that a derivative is taken by.
+    pub(super) fn variable(&mut self, value: Value, at: Origin) -> Checked<Value> {
+        match value {
+            Value::Node(id) => {
+                let variable = Op::Variable(self.variables);
+                self.variables += 1;
+                Ok(Value::Node(self.add(variable, &[id], at)?))
+            }
+            Value::Tuple(mut items) => {
+                for item in &mut items {
+                    item.value = self.variable(item.value.clone(), item.at)?;
+                }
+                Ok(Value::Tuple(items))
+            }
+            other => Ok(other),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Finds the names by which a function takes derivatives.
+
+use std::collections::BTreeSet;
+
+use crate::syntax::ast::{Body, Expr, ExprKind, IndexItem, Pattern, Statement};
+
+/// The functions whose second argument names variables.
+pub(super) const DERIVATIVES: [&str; 4] = ["grad", "vjp", "jvp", "hvp"];
+
+/// All names by which `body` takes a derivative, and the names of which they are copies.
+///
+/// A name may be in the set without need; its value is then a variable of its own, which changes nothing but
+/// that it is not merged with an equal one.
+pub(super) fn targets(body: &Body) -> BTreeSet<String> {
+    let mut found = Found::default();
+    found.body(body);
+    // `let b = a;` makes `b` the same variable as `a`; later copies are read first.
+    for (copy, source) in found.copies.iter().rev() {
+        if found.targets.contains(copy) {
+            found.targets.insert(source.clone());
+        }
+    }
+    found.targets
+}
+
+#[derive(Default)]
+struct Found {
+    targets: BTreeSet<String>,
+    copies: Vec<(String, String)>,
+}
+
+impl Found {
+    fn body(&mut self, body: &Body) {
+        for statement in &body.statements {
+            match statement {
+                Statement::Let { pattern, value, .. } => {
+                    self.copy(pattern, value);
+                    self.expr(value);
+                }
+                Statement::Assign { name, value, .. } => {
+                    if let ExprKind::Name(source) = &value.kind {
+                        self.copies.push((name.text.clone(), source.clone()));
+                    }
+                    self.expr(value);
+                }
+            }
+        }
+        if let Some(value) = &body.value {
+            self.expr(value);
+        }
+    }
+
+    fn copy(&mut self, pattern: &Pattern, value: &Expr) {
+        match (pattern, &value.kind) {
+            (Pattern::Name(name), ExprKind::Name(source)) => {
+                self.copies.push((name.text.clone(), source.clone()));
+            }
+            (Pattern::Name(name), ExprKind::Tuple(items)) => {
+                for item in items {
+                    if let ExprKind::Name(source) = &item.kind {
+                        self.copies.push((name.text.clone(), source.clone()));
+                    }
+                }
+            }
+            (Pattern::Tuple(patterns, _), ExprKind::Tuple(items)) => {
+                for (pattern, item) in patterns.iter().zip(items) {
+                    self.copy(pattern, item);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr) {
+        match &expr.kind {
+            ExprKind::Int(..) | ExprKind::Float(..) | ExprKind::Bool(_) | ExprKind::Str(_) | ExprKind::Name(_) => {}
+            ExprKind::Unary(_, inner) | ExprKind::Cast(inner, _) | ExprKind::Field(inner, _) => self.expr(inner),
+            ExprKind::Binary(_, left, right) => {
+                self.expr(left);
+                self.expr(right);
+            }
+            ExprKind::Call { name, args, options, .. } => {
+                if DERIVATIVES.contains(&name.text.as_str()) {
+                    let by_name = options.iter().find(|(option, _)| option.text == "x").map(|(_, value)| value);
+                    if let Some(target) = args.get(1).or(by_name) {
+                        self.target(target);
+                    }
+                }
+                args.iter().chain(options.iter().map(|(_, value)| value)).for_each(|arg| self.expr(arg));
+            }
+            ExprKind::Block(body) => self.body(body),
+            ExprKind::Tuple(items) | ExprKind::Array(items) => items.iter().for_each(|item| self.expr(item)),
+            ExprKind::Index(value, items) => {
+                self.expr(value);
+                for item in items {
+                    match item {
+                        IndexItem::Rest(_) => {}
+                        IndexItem::Range { from, to, step, .. } => {
+                            [from, to, step].into_iter().flatten().for_each(|part| self.expr(part));
+                        }
+                        IndexItem::At(index) => self.expr(index),
+                    }
+                }
+            }
+        }
+    }
+
+    fn target(&mut self, expr: &Expr) {
+        match &expr.kind {
+            ExprKind::Name(name) => {
+                self.targets.insert(name.clone());
+            }
+            ExprKind::Tuple(items) => items.iter().for_each(|item| self.target(item)),
+            ExprKind::Field(inner, _) => self.target(inner),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Written types: resolved where every name is known, and matched where arguments determine them.
+
+use tensorjit_runtime::abi::DType;
+
+use super::report::{Checked, Extend as _, closest, counted, problem};
+use super::scope::{Checker, dtype_by_name};
+use super::value::{Operand, Placed, Value};
+use crate::diag::Origin;
+use crate::dim::Dim;
+use crate::graph::{NodeId, Type};
+use crate::syntax::ast::{BinaryOp, Expr, ExprKind, Extent, Ident, TypeExpr, TypeKind, UnaryOp};
+
+impl Checker<'_> {
+    /// The type that is written, every name of which is known.
+    pub(super) fn resolve(&mut self, ty: &TypeExpr) -> Checked<Type> {
+        let TypeKind::Tensor { elem, shape } = &ty.kind else {
+            return self.fail("tuple-type", ty.at, "a tuple cannot stand here: write the type of one tensor");
+        };
+        let dtype = self.elem(elem);
+        let mut extents = Vec::with_capacity(shape.len());
+        let mut failed = None;
+        for extent in shape {
+            match extent {
+                Extent::Dim(expr) => match self.dim(expr) {
+                    Ok(dim) => extents.push(dim),
+                    Err(stop) => failed = Some(stop),
+                },
+                Extent::Axes(name) => match self.frames.last().and_then(|frame| frame.axes.get(&name.text)) {
+                    Some(Some(axes)) => extents.extend(axes.iter().cloned()),
+                    Some(None) => failed = Some(self.axes_open(name)),
+                    None => failed = Some(self.unknown_axes(name)),
+                },
+            }
+        }
+        match (dtype?, failed) {
+            (_, Some(stop)) => Err(stop),
+            (dtype, None) => Ok(Type::new(dtype, extents)),
+        }
+    }
+
+    fn axes_open(&mut self, name: &Ident) -> super::report::Stop {
+        self.report(problem("symbol-open", name.at, format!("no argument of this call says what `..{}` is", name.text)))
+    }
+
+    fn unknown_axes(&mut self, name: &Ident) -> super::report::Stop {
+        let diagnostic = problem("unknown-dimension", name.at, format!("there are no axes `..{}`", name.text));
+        self.report(diagnostic.help(format!("helpers declare them after their name: `<..{}>`", name.text)))
+    }
+
+    /// An element type, every name of which is known.
+    pub(super) fn elem(&mut self, name: &Ident) -> Checked<DType> {
+        match self.frames.last().and_then(|frame| frame.elems.get(&name.text)) {
+            Some(generic) => match generic.dtype {
+                Some(dtype) => Ok(dtype),
+                None => {
+                    let message = format!("no argument of this call says which type `{}` is", name.text);
+                    self.fail("literal-open", name.at, message)
+                }
+            },
+            None => self.known_elem(name),
+        }
+    }
+
+    fn known_elem(&mut self, name: &Ident) -> Checked<DType> {
+        match dtype_by_name(&name.text) {
+            Some(dtype) => Ok(dtype),
+            None => {
+                let message = format!("there is no element type `{}`", name.text);
+                let diagnostic = problem("unknown-type", name.at, message);
+                let help = match closest(&name.text, DType::ALL.iter().map(|dtype| dtype.name())) {
+                    Some(close) => format!("did you mean `{close}`?"),
+                    None => "the types are `f32`, `f64`, `i32`, `i64` and `bool`".to_owned(),
+                };
+                Err(self.report(diagnostic.help(help)))
+            }
+        }
+    }
+
+    /// Checks that a value has exactly a type; literals take it.  `what` names the place in errors.
+    pub(super) fn coerce(&mut self, value: &Placed, ty: &Type, ty_at: Origin, what: &str) -> Checked<NodeId> {
+        let operand = self.operand(&value.value, value.at)?;
+        let fits = self.same_shape(&self.shape(&operand), &ty.shape);
+        let typed = match &operand {
+            Operand::Node(id) => self.graph.ty(*id).dtype == ty.dtype,
+            Operand::Literal(_) => true,
+        };
+        if fits && typed {
+            return match operand {
+                Operand::Node(id) => Ok(id),
+                Operand::Literal(literal) => self.settle(&literal, ty.dtype, value.at),
+            };
+        }
+        let found = self.show_operand(&operand);
+        let (code, help) = match typed {
+            false => ("type-mismatch", Some(format!("convert it with `as {}`", ty.dtype.name()))),
+            true => ("shape-mismatch", self.shape_help(&self.shape(&operand), &ty.shape)),
+        };
+        let mut diagnostic = problem(code, value.at, format!("{what} is {}, this is {found}", self.show_type(ty)));
+        diagnostic.help = help;
+        if ty_at != value.at {
+            diagnostic = diagnostic.label(ty_at, format!("{} is written here", self.show_type(ty)));
+        }
+        Err(self.report(diagnostic))
+    }
+
+    /// Whether two shapes are equal for all values of the symbols.
+    pub(super) fn same_shape(&self, a: &[Dim], b: &[Dim]) -> bool {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.graph.facts.same(a, b))
+    }
+
+    /// How a shape may become the expected one.
+    fn shape_help(&self, found: &[Dim], expected: &[Dim]) -> Option<String> {
+        use crate::dim::facts::Verdict;
+        use tensorjit_runtime::abi::Relation;
+        if found.len() == expected.len() {
+            let mut open = None;
+            for (a, b) in found.iter().zip(expected) {
+                match self.graph.facts.decide(a, Relation::Eq, b) {
+                    Verdict::Proven => {}
+                    Verdict::Open if open.is_none() => open = Some(self.where_clause(a, Relation::Eq, b)),
+                    _ => open = Some(String::new()),
+                }
+            }
+            return match open {
+                Some(clause) if !clause.is_empty() => {
+                    Some(format!("if they are always equal, say so: `{clause}`"))
+                }
+                _ => None,
+            };
+        }
+        let joined = self.join_shapes(found, expected).ok()?;
+        self.same_shape(&joined, expected)
+            .then(|| format!("repeat it with `broadcast_to(.., {})`", self.show_shape(expected)))
+    }
+
+    /// Matches a value with a written type of a helper and binds what is not yet known in the innermost frame.
+    ///
+    /// `None` where it does not fit.
+    pub(super) fn match_type(&mut self, ty: &TypeExpr, value: &Placed) -> Checked<Option<Value>> {
+        match (&ty.kind, &value.value) {
+            (TypeKind::Tuple(types), Value::Tuple(items)) => {
+                if types.len() != items.len() {
+                    return Ok(None);
+                }
+                let mut matched = Vec::with_capacity(items.len());
+                for (ty, item) in types.iter().zip(items) {
+                    let Some(value) = self.match_type(ty, item)? else { return Ok(None) };
+                    matched.push(Placed { value, at: item.at });
+                }
+                Ok(Some(Value::Tuple(matched)))
+            }
+            (TypeKind::Tuple(_), _) | (_, Value::Tuple(_)) => Ok(None),
+            (TypeKind::Tensor { elem, shape }, Value::Dim(dim)) if shape.is_empty() => {
+                // A dimension stays one where it fits, so that the helper may use it in shapes.
+                let fits = self.match_elem(elem, DType::I64)?;
+                Ok(fits.then(|| Value::Dim(dim.clone())))
+            }
+            (TypeKind::Tensor { elem, shape }, _) => {
+                let operand = self.operand(&value.value, value.at)?;
+                if let Operand::Node(id) = operand
+                    && !self.match_elem(elem, self.graph.ty(id).dtype)?
+                {
+                    return Ok(None);
+                }
+                if !self.match_shape(shape, &self.shape(&operand))? {
+                    return Ok(None);
+                }
+                match operand {
+                    Operand::Literal(literal) => match self.bound_elem(elem)? {
+                        Some(dtype) => Ok(Some(Value::Node(self.settle(&literal, dtype, value.at)?))),
+                        None => Ok(Some(Value::Literal(literal))),
+                    },
+                    operand => Ok(Some(operand.value())),
+                }
+            }
+        }
+    }
+
+    /// The element type that is written, `None` where it is generic and open.
+    fn bound_elem(&mut self, elem: &Ident) -> Checked<Option<DType>> {
+        match self.frames.last().and_then(|frame| frame.elems.get(&elem.text)) {
+            Some(generic) => Ok(generic.dtype),
+            None => Ok(Some(self.known_elem(elem)?)),
+        }
+    }
+
+    fn match_elem(&mut self, elem: &Ident, found: DType) -> Checked<bool> {
+        let Some(generic) = self.frame().elems.get_mut(&elem.text) else {
+            return Ok(self.known_elem(elem)? == found);
+        };
+        if let Some(dtype) = generic.dtype {
+            return Ok(dtype == found);
+        }
+        let allowed = match generic.bound.as_str() {
+            "float" => found.is_float(),
+            "int" => found.is_int(),
+            _ => found != DType::Bool,
+        };
+        if allowed {
+            generic.dtype = Some(found);
+        }
+        Ok(allowed)
+    }
+
+    /// Matches written extents with a shape: symbols alone first, so that expressions over them are known after.
+    fn match_shape(&mut self, written: &[Extent], found: &[Dim]) -> Checked<bool> {
+        let fixed = written.iter().filter(|extent| matches!(extent, Extent::Dim(_))).count();
+        let Some(surplus) = found.len().checked_sub(fixed) else { return Ok(false) };
+        if surplus > 0 && fixed == written.len() {
+            return Ok(false);
+        }
+        let mut rest = found;
+        let mut later: Vec<(&Expr, &Dim)> = Vec::new();
+        for extent in written {
+            match extent {
+                Extent::Axes(name) => {
+                    let (axes, after) = rest.split_at(surplus);
+                    rest = after;
+                    let known = match self.frame().axes.get_mut(&name.text) {
+                        None => return Err(self.unknown_axes(name)),
+                        Some(open @ None) => {
+                            *open = Some(axes.to_vec());
+                            continue;
+                        }
+                        Some(Some(known)) => known.clone(),
+                    };
+                    if !self.same_shape(&known, axes) {
+                        return Ok(false);
+                    }
+                }
+                Extent::Dim(expr) => {
+                    let Some((dim, after)) = rest.split_first() else { return Ok(false) };
+                    rest = after;
+                    match &expr.kind {
+                        ExprKind::Name(name) => match self.frame().dims.get_mut(name) {
+                            Some(open @ None) => *open = Some(dim.clone()),
+                            _ => later.push((expr, dim)),
+                        },
+                        _ => later.push((expr, dim)),
+                    }
+                }
+            }
+        }
+        for (expr, dim) in later {
+            let expected = self.dim(expr)?;
+            if !self.graph.facts.same(&expected, dim) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// A written type as it stands in the text.
+pub(super) fn written_type(ty: &TypeExpr) -> String {
+    match &ty.kind {
+        TypeKind::Tensor { elem, shape } if shape.is_empty() => elem.text.clone(),
+        TypeKind::Tensor { elem, shape } => {
+            let extents: Vec<String> = shape
+                .iter()
+                .map(|extent| match extent {
+                    Extent::Dim(expr) => written_dim(expr),
+                    Extent::Axes(name) => format!("..{}", name.text),
+                })
+                .collect();
+            format!("{}[{}]", elem.text, extents.join(", "))
+        }
+        TypeKind::Tuple(types) => {
+            let types: Vec<String> = types.iter().map(written_type).collect();
+            format!("({})", types.join(", "))
+        }
+    }
+}
+
+/// A dimension expression, or the default of an option, as it stands in the text.
+pub(super) fn written_dim(expr: &Expr) -> String {
+    match &expr.kind {
+        ExprKind::Int(value, _) => value.to_string(),
+        ExprKind::Float(text, _) => text.clone(),
+        ExprKind::Bool(value) => value.to_string(),
+        ExprKind::Str(text) => format!("{text:?}"),
+        ExprKind::Name(name) => name.clone(),
+        ExprKind::Unary(UnaryOp::Neg, inner) => format!("-{}", written_dim(inner)),
+        ExprKind::Binary(op, left, right) => {
+            let op = match op {
+                BinaryOp::Add => "+",
+                BinaryOp::Sub => "-",
+                BinaryOp::Mul => "*",
+                BinaryOp::Div => "/",
+                BinaryOp::Rem => "%",
+                _ => "?",
+            };
+            format!("{} {op} {}", written_dim(left), written_dim(right))
+        }
+        ExprKind::Call { name, args, .. } => {
+            let args: Vec<String> = args.iter().map(written_dim).collect();
+            format!("{}({})", name.text, args.join(", "))
+        }
+        _ => "..".to_owned(),
+    }
+}
+
+/// The rank in words.
+pub(super) fn axes(rank: usize) -> String {
+    counted(rank, "axis", "axes")
+}
