@@ -2,10 +2,10 @@
 
 use super::builtins::{self, Builtin};
 use super::prelude::Prelude;
-use super::report::{Checked, Extend as _, Stop, closest, listed, problem};
+use super::report::{Checked, Stop, closest, listed};
 use super::scope::Checker;
 use super::value::{Placed, Value};
-use crate::diag::Origin;
+use crate::diag::{Diagnostic, Origin};
 use crate::graph::table::Ew;
 use crate::graph::table::row::Form;
 use crate::syntax::ast::{Expr, ExprKind, Ident};
@@ -138,7 +138,7 @@ impl Checker<'_> {
                 super::report::counted(signature.names.len(), "argument", "arguments"),
                 args.len()
             );
-            failed = Some(self.report(problem("argument-count", name.at, message).help(usage(signature))));
+            failed = Some(self.report(Diagnostic::new("argument-count", message, name.at).help(usage(signature))));
         }
         for (option, expr) in options {
             if let Err(stop) = self.option(signature, name, option, expr, args.len(), &mut slots) {
@@ -158,7 +158,7 @@ impl Checker<'_> {
             return Ok(slots);
         }
         let message = format!("this call of `{}` lacks {}", name.text, listed(missing));
-        Err(self.report(problem("argument-count", name.at, message).help(usage(signature))))
+        Err(self.report(Diagnostic::new("argument-count", message, name.at).help(usage(signature))))
     }
 
     fn option<'c>(
@@ -184,7 +184,7 @@ impl Checker<'_> {
 
     fn unknown_option(&mut self, signature: &Signature<'_>, name: &Ident, option: &Ident) -> Stop {
         let message = format!("`{}` has no option `{}`", name.text, option.text);
-        let diagnostic = problem("unknown-option", option.at, message);
+        let diagnostic = Diagnostic::new("unknown-option", message, option.at);
         let legal = &signature.names[signature.required..];
         let help = match closest(&option.text, signature.names.iter().copied()) {
             Some(close) => format!("did you mean `{close}`?"),

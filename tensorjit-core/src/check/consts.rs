@@ -1,9 +1,9 @@
 //! Constants of a block.
 
-use super::report::{Checked, Extend as _, Report, Stop, problem};
+use super::report::{Checked, Report, Stop};
 use super::scope::{Checker, Items};
 use super::value::{Form, Kind, Literal, Value};
-use crate::diag::Bug;
+use crate::diag::{Bug, Diagnostic};
 use crate::dim::Dim;
 use crate::syntax::ast::{Const, TypeKind};
 use tensorjit_runtime::abi::DType;
@@ -25,7 +25,7 @@ impl Checker<'_> {
         let elem = match &constant.ty.kind {
             TypeKind::Tensor { elem, shape } if shape.is_empty() => elem,
             _ => {
-                let diagnostic = problem("const-value", constant.ty.at, "a constant is a scalar");
+                let diagnostic = Diagnostic::new("const-value", "a constant is a scalar", constant.ty.at);
                 return Err(self.report(diagnostic.help("write the tensor where it is used: `[1.0, 2.0]`")));
             }
         };
@@ -62,7 +62,7 @@ impl Checker<'_> {
         let name = constant.name.text.clone();
         let written = super::types::written_type(&constant.ty);
         let message = format!("the value of `{name}` is no constant of type {written}");
-        let diagnostic = problem("const-value", constant.value.span, message);
+        let diagnostic = Diagnostic::new("const-value", message, constant.value.span);
         Err(self.report(diagnostic.help("a constant is made of numbers, constants before it, and arithmetic")))
     }
 }

@@ -1,10 +1,10 @@
 //! `grad`, `vjp`, `jvp` and `hvp`: what they are of, and by what.
 
 use super::call::{Arg, Call, is_name_or_names};
-use super::report::{Checked, Extend as _, Stop, problem};
+use super::report::{Checked, Stop};
 use super::scope::Checker;
 use super::value::{Operand, Placed, Value};
-use crate::diag::Origin;
+use crate::diag::{Diagnostic, Origin};
 use crate::graph::ops::derivative::Derivative;
 use crate::graph::table::Ew;
 use crate::graph::{NodeId, Op, Type};
@@ -65,7 +65,7 @@ pub(super) fn stop_gradient(checker: &mut Checker<'_>, call: &Call<'_>) -> Check
 
 /// The error of an argument that [`Checker::arguments`] should have demanded.
 pub(super) fn lacking(checker: &mut Checker<'_>, call: &Call<'_>) -> Stop {
-    checker.report(problem("argument-count", call.at, format!("this call of `{}` lacks an argument", call.name)))
+    checker.report(Diagnostic::new("argument-count", format!("this call of `{}` lacks an argument", call.name), call.at))
 }
 
 impl Checker<'_> {
@@ -112,7 +112,7 @@ impl Checker<'_> {
         }
         let found = self.show_type(self.graph.ty(id));
         let message = format!("`{}` differentiates a scalar, this is {found}", call.name);
-        let diagnostic = problem("gradient-value", y.expr.span, message);
+        let diagnostic = Diagnostic::new("gradient-value", message, y.expr.span);
         Err(self.report(diagnostic.help("sum it to a scalar, or use `vjp(y, x, ybar)` with a cotangent of its shape")))
     }
 
@@ -123,7 +123,7 @@ impl Checker<'_> {
         }
         let found = self.show_type(self.graph.ty(id));
         let message = format!("`{}` differentiates a float, this is {found}", call.name);
-        let diagnostic = problem("gradient-value", y.expr.span, message);
+        let diagnostic = Diagnostic::new("gradient-value", message, y.expr.span);
         Err(self.report(diagnostic.help("integers and bools carry no derivative")))
     }
 
@@ -132,7 +132,7 @@ impl Checker<'_> {
         if !is_name_or_names(x.expr) {
             let message = format!("`{}` is by a name or a tuple of names, this is an expression", call.name);
             let help = "bind it first, `let name = ..;`, and compute from that name";
-            return Err(self.report(problem("gradient-target", x.expr.span, message).help(help)));
+            return Err(self.report(Diagnostic::new("gradient-target", message, x.expr.span).help(help)));
         }
         let placed = x.placed();
         self.require_variables(&placed)?;
@@ -154,7 +154,7 @@ impl Checker<'_> {
                     Operand::Literal(_) => "a number".to_owned(),
                 };
                 let message = format!("a derivative is by floats, this is {found}");
-                let diagnostic = problem("gradient-target", x.at, message);
+                let diagnostic = Diagnostic::new("gradient-target", message, x.at);
                 Err(self.report(diagnostic.help("integers, bools and dimensions carry no derivative")))
             }
         }

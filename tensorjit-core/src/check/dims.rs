@@ -2,10 +2,10 @@
 
 use tensorjit_runtime::abi::Relation;
 
-use super::report::{Checked, Extend as _, Stop, closest, problem};
+use super::report::{Checked, Stop, closest};
 use super::scope::Checker;
 use super::value::Value;
-use crate::diag::Origin;
+use crate::diag::{Diagnostic, Origin};
 use crate::dim::Dim;
 use crate::dim::facts::{Condition, Verdict};
 use crate::syntax::ast::{self, BinaryOp, Expr, ExprKind, UnaryOp};
@@ -38,7 +38,7 @@ impl Checker<'_> {
     }
 
     fn not_a_dim<T>(&mut self, at: Origin) -> Checked<T> {
-        let diagnostic = problem("not-a-dimension", at, "this is not a dimension");
+        let diagnostic = Diagnostic::new("not-a-dimension", "this is not a dimension", at);
         Err(self.report(diagnostic.help(
             "dimensions are made of symbols, integers, `+ - * / %`, `ceil_div`, `min` and `max`",
         )))
@@ -58,14 +58,14 @@ impl Checker<'_> {
                 None => {
                     let message = format!("`{name}` is not a dimension");
                     let help = "only symbols, integer constants and values computed from them are dimensions";
-                    Err(self.report(problem("not-a-dimension", at, message).help(help)))
+                    Err(self.report(Diagnostic::new("not-a-dimension", message, at).help(help)))
                 }
             };
         }
         if self.frames.last().is_some_and(|frame| frame.dims.contains_key(name)) {
             return self.fail("symbol-open", at, format!("no argument of this call says what `{name}` is"));
         }
-        let mut diagnostic = problem("unknown-dimension", at, format!("there is no dimension `{name}`"));
+        let mut diagnostic = Diagnostic::new("unknown-dimension", format!("there is no dimension `{name}`"), at);
         let visible = self.frames.last().into_iter().flat_map(|frame| frame.dims.keys().map(String::as_str));
         diagnostic = match closest(name, visible) {
             Some(close) => diagnostic.help(format!("did you mean `{close}`?")),
@@ -109,7 +109,7 @@ impl Checker<'_> {
         match value.as_dim() {
             Some(dim) => Ok(dim),
             None => {
-                let diagnostic = problem("not-a-dimension", at, format!("{what} must be a dimension"));
+                let diagnostic = Diagnostic::new("not-a-dimension", format!("{what} must be a dimension"), at);
                 Err(self.report(diagnostic.help(
                     "use an integer, a symbol, or arithmetic on these; the elements of a tensor are not known here",
                 )))
@@ -153,7 +153,7 @@ impl Checker<'_> {
             Verdict::Open => {
                 let clause = self.where_clause(left, relation, right);
                 let shown = clause.trim_start_matches("where ").to_owned();
-                let diagnostic = problem("condition-open", at, format!("{why}: {shown} is not known"));
+                let diagnostic = Diagnostic::new("condition-open", format!("{why}: {shown} is not known"), at);
                 Err(self.report(diagnostic.help(format!("state it and it is checked at the call: `{clause}`"))))
             }
         }

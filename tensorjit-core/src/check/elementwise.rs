@@ -2,7 +2,7 @@
 
 use tensorjit_runtime::abi::{DType, Relation};
 
-use super::report::{Checked, Extend as _, problem};
+use super::report::Checked;
 use super::scope::Checker;
 use super::value::{Form, Kind, Literal, Operand, Placed, Value};
 use crate::diag::{Diagnostic, Origin};
@@ -133,7 +133,7 @@ impl Checker<'_> {
             Operand::Node(id) if self.graph.ty(*id).dtype == DType::Bool => Ok(()),
             operand => {
                 let message = format!("`{text}` chooses by a mask of bools, this is {}", self.show_operand(operand));
-                let diagnostic = problem("element-type", mask.1, message);
+                let diagnostic = Diagnostic::new("element-type", message, mask.1);
                 Err(self.report(diagnostic.help("compare it, such as `x != 0`")))
             }
         }
@@ -158,7 +158,7 @@ impl Checker<'_> {
             _ => ("bools and integers", "compare the floats first, such as `x > 0`"),
         };
         let mut diagnostic =
-            problem("element-type", at, format!("`{text}` takes {words}, not `{}`", dtype.name()));
+            Diagnostic::new("element-type", format!("`{text}` takes {words}, not `{}`", dtype.name()), at);
         if let Some((operand, place)) = typed {
             diagnostic = diagnostic.label(*place, format!("this is {}", self.show_operand(operand)));
         }
@@ -230,7 +230,7 @@ impl Checker<'_> {
     ) -> Diagnostic {
         let (a, b) = (self.shape(&left.0), self.shape(&right.0));
         let shapes = format!("{} and {}", self.show_shape(&a), self.show_shape(&b));
-        let diagnostic = problem("shape-mismatch", at, format!("the shapes of `{text}` do not fit: {shapes}"))
+        let diagnostic = Diagnostic::new("shape-mismatch", format!("the shapes of `{text}` do not fit: {shapes}"), at)
             .label(left.1, format!("this is {}", self.show_operand(&left.0)))
             .label(right.1, format!("this is {}", self.show_operand(&right.0)));
         let (Some(x), Some(y)) = (from_last(&a, from_end), from_last(&b, from_end)) else { return diagnostic };

@@ -1,9 +1,9 @@
 //! Expressions and statements.
 
-use super::report::{Checked, Extend as _, Stop, counted, problem};
+use super::report::{Checked, Stop, counted};
 use super::scope::{Checker, dtype_by_name};
 use super::value::{Operand, Placed, Value};
-use crate::diag::Origin;
+use crate::diag::{Diagnostic, Origin};
 use crate::graph::NodeId;
 use crate::syntax::ast::{Body, Expr, ExprKind, Ident, Pattern, Statement, TypeExpr, TypeKind};
 
@@ -193,7 +193,7 @@ impl Checker<'_> {
                             _ => "not a tuple".to_owned(),
                         };
                         let names = counted(patterns.len(), "name", "names");
-                        let diagnostic = problem("tuple-length", *at, format!("{names} for a value that is {found}"))
+                        let diagnostic = Diagnostic::new("tuple-length", format!("{names} for a value that is {found}"), *at)
                             .label(value.at, format!("this is {found}"));
                         self.report(diagnostic);
                         Vec::new()
@@ -219,7 +219,7 @@ impl Checker<'_> {
         if !frame.bindings[position].state {
             let message = format!("`{}` cannot be assigned: it is not a `&mut` parameter", name.text);
             let help = format!("bind the name anew with `let {} = ..`", name.text);
-            return Err(self.report(problem("not-assignable", at, message).help(help)));
+            return Err(self.report(Diagnostic::new("not-assignable", message, at).help(help)));
         }
         let Value::Node(present) = frame.bindings[position].value else { return Err(Stop::Reported) };
         let ty = self.graph.ty(present).clone();

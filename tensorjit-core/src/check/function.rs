@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use tensorjit_runtime::abi::{DType, Role};
 
-use super::report::{Checked, Extend as _, Report, Stop, problem};
+use super::report::{Checked, Report, Stop};
 use super::scope::{Binding, Checker, Frame, Items};
 use super::targets::targets;
 use super::value::{Placed, Value};
 use super::{CheckedFunction, CheckedParam};
-use crate::diag::{Bug, Origin};
+use crate::diag::{Bug, Diagnostic, Origin};
 use crate::dim::facts::{Condition, SymbolInfo};
 use crate::dim::{Dim, Sym};
-use crate::graph::{Graph, Input, NodeId, Op, Type};
+use crate::graph::{Input, NodeId, Op, Type};
 use crate::syntax::ast::{Expr, Extent, Function, Generic, Ident, TypeExpr, TypeKind};
 
 /// The greatest rank of a parameter or result of a public function, that of `ndarray`'s fixed dimensions.
@@ -97,7 +97,7 @@ impl Checker<'_> {
                 }
                 Generic::Elem { name, .. } | Generic::Axes { name } => {
                     let message = format!("`{}` cannot be public: it is generic over `{}`", function.name.text, name.text);
-                    let diagnostic = problem("public-generic", name.at, message);
+                    let diagnostic = Diagnostic::new("public-generic", message, name.at);
                     Err(self.report(diagnostic.help("write the type out, and call a generic helper from it")))
                 }
             };
@@ -113,7 +113,7 @@ impl Checker<'_> {
     }
 
     fn duplicate(&mut self, name: &Ident) -> Stop {
-        self.report(problem("duplicate-name", name.at, format!("`{}` is declared twice", name.text)))
+        self.report(Diagnostic::new("duplicate-name", format!("`{}` is declared twice", name.text), name.at))
     }
 
     fn symbol(&mut self, name: &Ident, low: Option<&Expr>, high: Option<&Expr>) -> Checked<SymbolInfo> {
@@ -136,7 +136,7 @@ impl Checker<'_> {
         match self.dim(expr)?.as_const() {
             Some(value) => Ok(value),
             None => {
-                let diagnostic = problem("symbol-bounds", expr.span, "a bound is a constant");
+                let diagnostic = Diagnostic::new("symbol-bounds", "a bound is a constant", expr.span);
                 Err(self.report(diagnostic.help("relations between symbols stand in a `where` clause")))
             }
         }
@@ -166,7 +166,7 @@ impl Checker<'_> {
         let verdict = self.graph.facts.decide(&condition.left, condition.relation, &condition.right);
         if verdict == Verdict::Refuted {
             let shown = self.graph.facts.show_condition(condition);
-            *failed = Some(self.report(problem("condition-false", at, format!("{shown} never holds"))));
+            *failed = Some(self.report(Diagnostic::new("condition-false", format!("{shown} never holds"), at)));
         }
     }
 
@@ -197,7 +197,7 @@ impl Checker<'_> {
         }
         if param.mutable && !function.public {
             let message = format!("`{}` is `&mut`, which only parameters of public functions are", param.name.text);
-            let diagnostic = problem("state-in-helper", param.name.at, message);
+            let diagnostic = Diagnostic::new("state-in-helper", message, param.name.at);
             return Err(self.report(diagnostic.help("return the new value and assign it in the public function")));
         }
         let ty = self.resolve(&param.ty)?;
@@ -270,24 +270,24 @@ impl Checker<'_> {
             (Value::Unit, None) => return Ok(Vec::new()),
             (Value::Unit, Some(ty)) => {
                 let message = format!("the body of `{}` has no value", function.name.text);
-                let diagnostic = problem("no-value", at, message).label(ty.at, "but a type is declared here");
+                let diagnostic = Diagnostic::new("no-value", message, at).label(ty.at, "but a type is declared here");
                 return Err(self.report(diagnostic.help("end the body with an expression, without `;`")));
             }
             (_, None) => {
                 let message = format!("`{}` declares no result", function.name.text);
-                let diagnostic = problem("no-value", at, message);
+                let diagnostic = Diagnostic::new("no-value", message, at);
                 return Err(self.report(diagnostic.help("declare its type: `-> ..`")));
             }
             (Value::Tuple(items), Some(_)) if tuple && items.len() == types.len() => items,
             (Value::Tuple(items), Some(ty)) => {
                 let declared = if tuple { format!("a tuple of {}", types.len()) } else { "no tuple".to_owned() };
                 let message = format!("the result is {declared}, this is a tuple of {}", items.len());
-                let diagnostic = problem("tuple-length", at, message).label(ty.at, "declared here");
+                let diagnostic = Diagnostic::new("tuple-length", message, at).label(ty.at, "declared here");
                 return Err(self.report(diagnostic));
             }
             (_, Some(ty)) if tuple => {
                 let message = format!("the result is a tuple of {}, this is none", types.len());
-                let diagnostic = problem("tuple-length", at, message).label(ty.at, "declared here");
+                let diagnostic = Diagnostic::new("tuple-length", message, at).label(ty.at, "declared here");
                 return Err(self.report(diagnostic));
             }
             (value, Some(_)) => vec![Placed { value, at }],
@@ -336,7 +336,7 @@ pub(super) fn check_signature(items: &Items<'_>, function: &Function) -> Vec<Rep
             Generic::Elem { name, bound } => {
                 if !matches!(bound.text.as_str(), "float" | "int" | "number") {
                     let message = format!("`{}` is no bound of an element type", bound.text);
-                    let diagnostic = problem("unknown-type", bound.at, message);
+                    let diagnostic = Diagnostic::new("unknown-type", message, bound.at);
                     checker.report(diagnostic.help("the bounds are `float`, `int` and `number`"));
                 }
                 name
@@ -349,20 +349,20 @@ pub(super) fn check_signature(items: &Items<'_>, function: &Function) -> Vec<Rep
     for param in &function.params {
         if param.mutable {
             let message = format!("`{}` is `&mut`, which only parameters of public functions are", param.name.text);
-            checker.report(problem("state-in-helper", param.name.at, message));
+            checker.report(Diagnostic::new("state-in-helper", message, param.name.at));
         }
         if let TypeKind::Tensor { elem, shape } = &param.ty.kind {
             let option = shape.is_empty() && matches!(elem.text.as_str(), "int" | "axes");
             if !option && !known.contains(elem.text.as_str()) && super::scope::dtype_by_name(&elem.text).is_none() {
                 let message = format!("there is no element type `{}`", elem.text);
-                checker.report(problem("unknown-type", elem.at, message));
+                checker.report(Diagnostic::new("unknown-type", message, elem.at));
             }
             for extent in shape {
                 if let Extent::Axes(name) = extent
                     && !known.contains(name.text.as_str())
                 {
                     let message = format!("there are no axes `..{}`", name.text);
-                    checker.report(problem("unknown-dimension", name.at, message));
+                    checker.report(Diagnostic::new("unknown-dimension", message, name.at));
                 }
             }
         }

@@ -2,11 +2,11 @@
 
 use tensorjit_runtime::abi::{DType, Relation};
 
-use super::report::{Checked, Extend as _, problem};
+use super::report::Checked;
 use super::scope::Checker;
 use super::types::axes;
 use super::value::{Operand, Placed, Value};
-use crate::diag::Origin;
+use crate::diag::{Diagnostic, Origin};
 use crate::dim::Dim;
 use crate::graph::ops::gather::Gather;
 use crate::graph::ops::reshape::Reshape;
@@ -33,7 +33,7 @@ impl Checker<'_> {
         let Some(spread) = self.spread(items, shape.len()) else {
             let found = self.show_operand(&operand);
             let message = format!("{} of an index for {}", items.len(), axes(shape.len()));
-            let diagnostic = problem("index-count", at, message).label(value.at, format!("this is {found}"));
+            let diagnostic = Diagnostic::new("index-count", message, at).label(value.at, format!("this is {found}"));
             return Err(self.report(diagnostic));
         };
         let mut steps = Vec::with_capacity(shape.len());
@@ -73,7 +73,7 @@ impl Checker<'_> {
         match item {
             None | Some(IndexItem::Rest(_)) => Ok(Step::Keep(whole(extent))),
             Some(IndexItem::Range { from, to, step, at }) => {
-                self.range(from.as_ref(), to.as_ref(), step.as_ref(), extent, *at).map(Step::Keep)
+                self.range(from.as_deref(), to.as_deref(), step.as_deref(), extent, *at).map(Step::Keep)
             }
             Some(IndexItem::At(expr)) => self.position(expr, extent, at),
         }
@@ -102,7 +102,7 @@ impl Checker<'_> {
             Some(expr) => match self.eval(expr)?.as_int() {
                 Some(step) if step > 0 => step,
                 _ => {
-                    let diagnostic = problem("index-step", expr.span, "the step of a range is a positive constant");
+                    let diagnostic = Diagnostic::new("index-step", "the step of a range is a positive constant", expr.span);
                     return Err(self.report(diagnostic.help("`flip(x, axis = ..)` walks backwards")));
                 }
             },

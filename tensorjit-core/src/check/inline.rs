@@ -1,12 +1,12 @@
 //! Helpers and functions of the prelude, inlined at each call.
 
 use super::call::Call;
-use super::report::{Checked, Extend as _, problem};
+use super::report::Checked;
 use super::scope::{Binding, Checker, Frame, GenericElem};
 use super::targets::targets;
 use super::types::{written_dim, written_type};
 use super::value::{Placed, Value};
-use crate::diag::Origin;
+use crate::diag::{Diagnostic, Origin};
 use crate::syntax::ast::{Expr, Function, Generic, Param, TypeExpr, TypeKind};
 use tensorjit_runtime::abi::Relation;
 
@@ -46,7 +46,7 @@ impl Checker<'_> {
         let name = &function.name.text;
         if self.active.contains(name) {
             let message = format!("`{name}` calls itself, directly or through others");
-            let diagnostic = problem("recursion", name_at, message);
+            let diagnostic = Diagnostic::new("recursion", message, name_at);
             return Err(self.report(diagnostic.help("calls are inlined, so that they must end")));
         }
         let frame = Frame { targets: targets(&function.body), ..generics(function) };
@@ -177,7 +177,7 @@ impl Checker<'_> {
         let name = &param.name.text;
         let message =
             format!("`{name}` of `{}` is {}, this is {found}", call.name, written_type(&param.ty));
-        let mut diagnostic = problem("argument-type", value.at, message);
+        let mut diagnostic = Diagnostic::new("argument-type", message, value.at);
         if let Some(known) = self.known_names(&param.ty) {
             diagnostic = diagnostic.help(format!("in this call {known}"));
         } else if self.library.is_none() && !super::call::is_known(&function.name.text) {
@@ -252,7 +252,7 @@ impl Checker<'_> {
         }
         if let Value::Unit = value.value {
             let message = format!("the body of `{}` has no value", function.name.text);
-            let diagnostic = problem("no-value", value.at, message);
+            let diagnostic = Diagnostic::new("no-value", message, value.at);
             return Err(self.report(diagnostic.label(ty.at, "but a type is declared here")));
         }
         if let Some(value) = self.match_type(ty, &value)? {
@@ -263,7 +263,7 @@ impl Checker<'_> {
             Err(_) => "a tuple".to_owned(),
         };
         let message = format!("the result of `{}` is {}, this is {found}", function.name.text, written_type(ty));
-        let diagnostic = problem("shape-mismatch", value.at, message).label(ty.at, "declared here");
+        let diagnostic = Diagnostic::new("shape-mismatch", message, value.at).label(ty.at, "declared here");
         Err(self.report(match self.known_names(ty) {
             Some(known) => diagnostic.help(format!("in this call {known}")),
             None => diagnostic,

@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use tensorjit_runtime::abi::DType;
 
-use super::report::{Checked, Extend as _, problem};
+use super::report::Checked;
 use super::scope::{Checker, dtype_by_name};
 use super::value::{Form, Kind, Literal, Operand, Placed, Value};
-use crate::diag::Origin;
+use crate::diag::{Diagnostic, Origin};
 use crate::dim::Dim;
 use crate::graph::ops::broadcast::Broadcast;
 use crate::graph::ops::concat::Concat;
@@ -45,7 +45,7 @@ impl Checker<'_> {
         match dtype_by_name(suffix) {
             Some(dtype) if dtype != DType::Bool => Ok(Value::Node(self.settle(literal, dtype, at)?)),
             _ => {
-                let found = problem("unknown-type", at, format!("`{suffix}` is no type of a number"));
+                let found = Diagnostic::new("unknown-type", format!("`{suffix}` is no type of a number"), at);
                 Err(self.report(found.help("write `f32`, `f64`, `i32` or `i64`")))
             }
         }
@@ -59,7 +59,7 @@ impl Checker<'_> {
         };
         if !legal {
             let message = format!("this is {what}, where `{}` is needed", dtype.name());
-            let mut diagnostic = problem("literal-type", literal.at, message);
+            let mut diagnostic = Diagnostic::new("literal-type", message, literal.at);
             if at != literal.at {
                 diagnostic = diagnostic.label(at, format!("this needs `{}`", dtype.name()));
             }
@@ -149,7 +149,7 @@ impl Checker<'_> {
             (true, Kind::Float) => "write the type after the number, such as `2.0f32`, or convert with `as`",
             (false, _) => "give one of its numbers a type, such as `2.0f32`, or convert it with `as f32`",
         };
-        let diagnostic = problem("literal-open", at, "nothing here says which type this number has");
+        let diagnostic = Diagnostic::new("literal-open", "nothing here says which type this number has", at);
         self.report(diagnostic.help(help))
     }
 
@@ -190,7 +190,7 @@ impl Checker<'_> {
             if left != right {
                 let message =
                     format!("`{what}` takes operands of one type, these are `{}` and `{}`", left.name(), right.name());
-                let diagnostic = problem("type-mismatch", at, message)
+                let diagnostic = Diagnostic::new("type-mismatch", message, at)
                     .label(known_at, format!("this is {}", self.show_type(self.graph.ty(known))))
                     .label(*place, format!("this is {}", self.show_type(self.graph.ty(*id))))
                     .help(conversion_help(left, right));
@@ -247,7 +247,7 @@ impl Checker<'_> {
         }
         let dtype = self.unify("[..]", &operands, at)?;
         let Some((first, first_at)) = operands.first().cloned() else {
-            let diagnostic = problem("literal-open", at, "an empty list has no type");
+            let diagnostic = Diagnostic::new("literal-open", "an empty list has no type", at);
             return Err(self.report(diagnostic.help("write `zeros([0], dtype = f32)`")));
         };
         let element = self.shape(&first);
@@ -255,7 +255,7 @@ impl Checker<'_> {
         for (operand, place) in operands {
             let shape = self.shape(&operand);
             if shape != element {
-                let diagnostic = problem("shape-mismatch", at, "the elements of a list have one shape")
+                let diagnostic = Diagnostic::new("shape-mismatch", "the elements of a list have one shape", at)
                     .label(first_at, format!("this has the shape {}", self.show_shape(&element)))
                     .label(place, format!("this has the shape {}", self.show_shape(&shape)));
                 return Err(self.report(diagnostic));

@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proc_macro2::TokenStream;
 use tensorjit_runtime::abi::{DType, Role};
 
-use self::report::{Report, problem};
+use self::report::Report;
 use self::scope::Items;
 use crate::diag::{Diagnostic, Failure, Origin};
 use crate::dim::Dim;
@@ -97,7 +97,7 @@ pub fn check(block: &Block) -> Result<Vec<CheckedFunction>, Failure> {
         };
         if names.insert(&name.text, name.at).is_some() {
             let message = format!("`{}` is defined twice in this block", name.text);
-            let diagnostic = problem("duplicate-name", name.at, message);
+            let diagnostic = Diagnostic::new("duplicate-name", message, name.at);
             reports.push(Report { through: Vec::new(), diagnostic });
             continue;
         }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::report::{Checked, Stop};
-use crate::diag::Bug;
-use crate::syntax::ast::{Function, Item};
-use crate::syntax::parse_text;
+use crate::diag::{Bug, Origin};
+use crate::syntax::ast::Function;
+use crate::syntax::parse_function_text;
 
 /// The texts, by family.
 const TEXTS: [&str; 4] = [
@@ -39,7 +39,7 @@ impl Prelude {
     }
 
     /// The names of all functions.
-    pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    pub(super) fn names<'n>() -> impl Iterator<Item = &'n str> {
         TEXTS.into_iter().flat_map(|text| {
             text.split(START).skip(1).filter_map(|rest| rest.split(['(', '<']).next())
         })
@@ -65,11 +65,7 @@ fn find(name: &str) -> Option<&'static str> {
 
 fn parse(name: &str, text: &str) -> Result<Function, Stop> {
     let bug = |what: String| Stop::Bug(Bug::new("check", format!("the prelude's `{name}`: {what}")));
-    let block = parse_text(text).map_err(|errors| bug(format!("{errors:?}")))?;
-    match block.items.into_iter().next() {
-        Some(Item::Fn(function)) => Ok(function),
-        _ => Err(bug("is no function".to_owned())),
-    }
+    parse_function_text(text, Origin::default()).map_err(|errors| bug(format!("{errors:?}")))
 }
 
 #[cfg(test)]

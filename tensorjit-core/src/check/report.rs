@@ -23,31 +23,6 @@ impl From<Bug> for Stop {
 /// The result of checking a part.
 pub(super) type Checked<T> = Result<T, Stop>;
 
-/// A diagnostic without labels and help.
-pub(super) fn problem(code: &'static str, at: Origin, message: impl Into<String>) -> Diagnostic {
-    Diagnostic { code, message: message.into(), at, labels: Vec::new(), help: None }
-}
-
-/// Adds to a diagnostic.
-pub(super) trait Extend {
-    /// Says what is at a further place.
-    fn label(self, at: Origin, text: impl Into<String>) -> Self;
-    /// Says the way out.
-    fn help(self, text: impl Into<String>) -> Self;
-}
-
-impl Extend for Diagnostic {
-    fn label(mut self, at: Origin, text: impl Into<String>) -> Diagnostic {
-        self.labels.push((at, text.into()));
-        self
-    }
-
-    fn help(mut self, text: impl Into<String>) -> Diagnostic {
-        self.help = Some(text.into());
-        self
-    }
-}
-
 /// A diagnostic with the functions into which it was inlined, outermost first.
 #[derive(Debug)]
 pub(super) struct Report {
@@ -74,7 +49,7 @@ impl Checker<'_> {
 
     /// Records an error that needs no more than a message.
     pub(super) fn fail<T>(&mut self, code: &'static str, at: Origin, message: impl Into<String>) -> Checked<T> {
-        Err(self.report(problem(code, at, message)))
+        Err(self.report(Diagnostic::new(code, message, at)))
     }
 
     /// A type in the user's names: `f32[B, 3]`, or `f32` for a scalar.

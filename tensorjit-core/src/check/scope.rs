@@ -6,9 +6,9 @@ use tensorjit_runtime::abi::DType;
 
 use super::builtins;
 use super::prelude::Prelude;
-use super::report::{Checked, Extend as _, Report, closest, problem};
+use super::report::{Checked, Report, closest};
 use super::value::Value;
-use crate::diag::Origin;
+use crate::diag::{Diagnostic, Origin};
 use crate::dim::Dim;
 use crate::graph::{Graph, NodeId, Op};
 use crate::syntax::ast::{Function, Ident};
@@ -153,7 +153,7 @@ impl<'a> Checker<'a> {
     }
 
     fn unknown_name(&mut self, name: &str, at: Origin) -> super::report::Stop {
-        let mut diagnostic = problem("unknown-name", at, format!("there is no `{name}` here"));
+        let mut diagnostic = Diagnostic::new("unknown-name", format!("there is no `{name}` here"), at);
         let is_function = self.items.functions.contains_key(name)
             || builtins::names().any(|candidate| candidate == name)
             || Prelude::names().any(|candidate| candidate == name);
@@ -171,7 +171,7 @@ impl<'a> Checker<'a> {
     /// The error of a call to a function that does not exist.
     pub(super) fn unknown_function(&mut self, name: &Ident) -> super::report::Stop {
         let message = format!("there is no function `{}`", name.text);
-        let mut diagnostic = problem("unknown-function", name.at, message);
+        let mut diagnostic = Diagnostic::new("unknown-function", message, name.at);
         let known = self.items.functions.keys().copied().chain(builtins::names()).chain(Prelude::names());
         if let Some(close) = closest(&name.text, known) {
             diagnostic = diagnostic.help(format!("did you mean `{close}`?"));

@@ -2,10 +2,10 @@
 
 use tensorjit_runtime::abi::DType;
 
-use super::report::{Checked, Extend as _, closest, counted, problem};
+use super::report::{Checked, closest, counted};
 use super::scope::{Checker, dtype_by_name};
 use super::value::{Operand, Placed, Value};
-use crate::diag::Origin;
+use crate::diag::{Diagnostic, Origin};
 use crate::dim::Dim;
 use crate::graph::{NodeId, Type};
 use crate::syntax::ast::{BinaryOp, Expr, ExprKind, Extent, Ident, TypeExpr, TypeKind, UnaryOp};
@@ -39,11 +39,11 @@ impl Checker<'_> {
     }
 
     fn axes_open(&mut self, name: &Ident) -> super::report::Stop {
-        self.report(problem("symbol-open", name.at, format!("no argument of this call says what `..{}` is", name.text)))
+        self.report(Diagnostic::new("symbol-open", format!("no argument of this call says what `..{}` is", name.text), name.at))
     }
 
     fn unknown_axes(&mut self, name: &Ident) -> super::report::Stop {
-        let diagnostic = problem("unknown-dimension", name.at, format!("there are no axes `..{}`", name.text));
+        let diagnostic = Diagnostic::new("unknown-dimension", format!("there are no axes `..{}`", name.text), name.at);
         self.report(diagnostic.help(format!("helpers declare them after their name: `<..{}>`", name.text)))
     }
 
@@ -66,7 +66,7 @@ impl Checker<'_> {
             Some(dtype) => Ok(dtype),
             None => {
                 let message = format!("there is no element type `{}`", name.text);
-                let diagnostic = problem("unknown-type", name.at, message);
+                let diagnostic = Diagnostic::new("unknown-type", message, name.at);
                 let help = match closest(&name.text, DType::ALL.iter().map(|dtype| dtype.name())) {
                     Some(close) => format!("did you mean `{close}`?"),
                     None => "the types are `f32`, `f64`, `i32`, `i64` and `bool`".to_owned(),
@@ -95,7 +95,7 @@ impl Checker<'_> {
             false => ("type-mismatch", Some(format!("convert it with `as {}`", ty.dtype.name()))),
             true => ("shape-mismatch", self.shape_help(&self.shape(&operand), &ty.shape)),
         };
-        let mut diagnostic = problem(code, value.at, format!("{what} is {}, this is {found}", self.show_type(ty)));
+        let mut diagnostic = Diagnostic::new(code, format!("{what} is {}, this is {found}", self.show_type(ty)), value.at);
         diagnostic.help = help;
         if ty_at != value.at {
             diagnostic = diagnostic.label(ty_at, format!("{} is written here", self.show_type(ty)));

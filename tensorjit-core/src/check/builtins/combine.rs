@@ -4,12 +4,12 @@ use tensorjit_runtime::abi::Relation;
 
 use super::super::call::{Arg, Call};
 use super::super::derive::lacking;
-use super::super::report::{Checked, Extend as _, counted, problem};
+use super::super::report::{Checked, counted};
 use super::super::scope::Checker;
 use super::super::types::axes as counted_axes;
 use super::super::value::{Literal, Operand, Placed, Value};
 use super::create::zero;
-use crate::diag::Origin;
+use crate::diag::{Diagnostic, Origin};
 use crate::dim::Dim;
 use crate::graph::Op;
 use crate::graph::ops::concat::Concat;
@@ -66,7 +66,7 @@ impl Checker<'_> {
         };
         if pairs.len() != rank {
             let message = format!("{} for {}", counted(pairs.len(), "border", "borders"), counted_axes(rank));
-            let diagnostic = problem("axis", arg.expr.span, message);
+            let diagnostic = Diagnostic::new("axis", message, arg.expr.span);
             return Err(self.report(diagnostic.help("write one pair for each axis: `[(low, high), ..]`")));
         }
         let mut widths = Vec::with_capacity(rank);
@@ -124,7 +124,7 @@ impl Checker<'_> {
                 && (0..shape.len()).all(|i| i == axis || self.graph.facts.same(&shape[i], &other[i]));
             if !alike {
                 let message = format!("the shapes of `{}` differ beside axis {axis}", call.name);
-                let diagnostic = problem("shape-mismatch", call.at, message)
+                let diagnostic = Diagnostic::new("shape-mismatch", message, call.at)
                     .label(*first_at, format!("this is {}", self.show_operand(first)))
                     .label(*at, format!("this is {}", self.show_operand(operand)));
                 return Err(self.report(diagnostic));
@@ -148,7 +148,7 @@ pub(in super::super) fn concat(checker: &mut Checker<'_>, call: &Call<'_>) -> Ch
         Some(arg) => checker.axis(&arg.value, rank, arg.expr.span)?,
         None if rank > 0 => 0,
         None => {
-            let diagnostic = problem("rank", call.at, "scalars have no axis along which they could be joined");
+            let diagnostic = Diagnostic::new("rank", "scalars have no axis along which they could be joined", call.at);
             return Err(checker.report(diagnostic.help("`stack` makes an axis")));
         }
     };

@@ -6,10 +6,10 @@ use tensorjit_runtime::abi::{DType, Relation};
 
 use super::super::call::{Arg, Call};
 use super::super::derive::lacking;
-use super::super::report::{Checked, Extend as _, problem};
+use super::super::report::Checked;
 use super::super::scope::Checker;
 use super::super::value::{Form, Kind, Literal, Operand, Placed, Value};
-use crate::diag::Origin;
+use crate::diag::{Diagnostic, Origin};
 use crate::dim::Dim;
 use crate::graph::Op;
 use crate::graph::ops::constant::Constant;
@@ -48,7 +48,7 @@ fn filled(
     let found = checker.shape(&operand);
     if !found.is_empty() {
         let message = format!("`{}` repeats a scalar, this has the shape {}", call.name, checker.show_shape(&found));
-        let diagnostic = problem("shape-mismatch", call.at, message);
+        let diagnostic = Diagnostic::new("shape-mismatch", message, call.at);
         return Err(checker.report(diagnostic.help("`broadcast_to` repeats tensors")));
     }
     let filled = checker.expand(operand, &extents, call.at)?.value();

@@ -4,10 +4,10 @@ use tensorjit_runtime::abi::{DType, Relation};
 
 use super::super::call::Call;
 use super::super::derive::lacking;
-use super::super::report::{Checked, Extend as _, problem};
+use super::super::report::Checked;
 use super::super::scope::Checker;
-use super::super::value::{Operand, Placed, Value};
-use crate::diag::Origin;
+use super::super::value::{Placed, Value};
+use crate::diag::{Diagnostic, Origin};
 use crate::dim::facts::Verdict;
 use crate::dim::Dim;
 use crate::graph::ops::contract::Contract;
@@ -57,7 +57,7 @@ impl Checker<'_> {
         let (x, y) = (self.graph.ty(left).shape.clone(), self.graph.ty(right).shape.clone());
         if x.is_empty() || y.is_empty() {
             let scalar = if x.is_empty() { a.at } else { b.at };
-            let diagnostic = problem("rank", scalar, format!("`{text}` takes vectors and matrices, this is a scalar"));
+            let diagnostic = Diagnostic::new("rank", format!("`{text}` takes vectors and matrices, this is a scalar"), scalar);
             return Err(self.report(diagnostic.help("multiply by a scalar with `*`")));
         }
         let pair = (x.len() - 1, y.len().saturating_sub(2));
@@ -82,7 +82,7 @@ impl Checker<'_> {
         let operands = [(left?, a.at), (right?, b.at)];
         let dtype = self.unify(text, &operands, at)?;
         if dtype == Some(DType::Bool) {
-            let diagnostic = problem("element-type", at, format!("`{text}` takes numbers, not `bool`"));
+            let diagnostic = Diagnostic::new("element-type", format!("`{text}` takes numbers, not `bool`"), at);
             return Err(self.report(diagnostic.help("convert the bools first, such as with `as f32`")));
         }
         let [(left, left_at), (right, right_at)] = operands;
@@ -113,7 +113,7 @@ impl Checker<'_> {
             self.show(m),
             self.show(n)
         );
-        let diagnostic = problem("shape-mismatch", at, message)
+        let diagnostic = Diagnostic::new("shape-mismatch", message, at)
             .label(left.1, format!("this is {}", self.show_type(&a)))
             .label(right.1, format!("this is {}", self.show_type(&b)));
         let help = if verdict == Verdict::Open {
@@ -155,7 +155,7 @@ impl Checker<'_> {
         }
         let shapes = format!("{} and {}", self.show_shape(before), self.show_shape(after));
         let message = format!("the axes before the matrices of `{text}` do not fit: {shapes}");
-        let diagnostic = problem("shape-mismatch", at, message)
+        let diagnostic = Diagnostic::new("shape-mismatch", message, at)
             .label(left.1, format!("this is {}", self.show_type(self.graph.ty(left.0))))
             .label(right.1, format!("this is {}", self.show_type(self.graph.ty(right.0))));
         Err(self.report(diagnostic))

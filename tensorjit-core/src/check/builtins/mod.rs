@@ -98,7 +98,7 @@ pub(super) fn find(name: &str) -> Option<&'static Builtin> {
 }
 
 /// The names of all, and of the elementwise functions.
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
+pub(super) fn names<'n>() -> impl Iterator<Item = &'n str> {
     use crate::graph::table::{Ew, row::Form};
     let rows = Ew::ALL.iter().map(|row| row.row()).filter(|row| row.form == Form::Call).map(|row| row.name);
     TABLE.iter().map(|builtin| builtin.name).chain(rows)

@@ -2,14 +2,14 @@
 
 use tensorjit_runtime::abi::Relation;
 
-use super::super::call::{Arg, Call};
+use super::super::call::Call;
 use super::super::derive::lacking;
-use super::super::report::{Checked, Extend as _, problem};
+use super::super::report::Checked;
 use super::super::scope::Checker;
 use super::super::types::axes as counted_axes;
 use super::super::value::{Operand, Value};
 use super::reduce::{product, without};
-use crate::diag::Origin;
+use crate::diag::{Diagnostic, Origin};
 use crate::dim::Dim;
 use crate::graph::Op;
 use crate::graph::ops::permute::Permute;
@@ -44,7 +44,7 @@ pub(in super::super) fn reshape(checker: &mut Checker<'_>, call: &Call<'_>) -> C
             checker.show_shape(&extents),
             checker.show(&target)
         );
-        let diagnostic = problem("reshape", call.at, message);
+        let diagnostic = Diagnostic::new("reshape", message, call.at);
         let open = checker.graph.facts.decide(&count, Relation::Eq, &target) == crate::dim::facts::Verdict::Open;
         let clause = checker.where_clause(&count, Relation::Eq, &target);
         return Err(checker.report(match open {
@@ -97,7 +97,7 @@ pub(in super::super) fn transpose(checker: &mut Checker<'_>, call: &Call<'_>) ->
             let order = checker.axes(arg, shape.len())?;
             if order.len() != shape.len() {
                 let message = format!("{} for {}", named(order.len()), counted_axes(shape.len()));
-                let diagnostic = problem("axis", arg.expr.span, message);
+                let diagnostic = Diagnostic::new("axis", message, arg.expr.span);
                 return Err(checker.report(diagnostic.help("name every axis once, in the new order")));
             }
             order
@@ -133,7 +133,7 @@ pub(in super::super) fn broadcast_to(checker: &mut Checker<'_>, call: &Call<'_>)
         _ => {
             let found = checker.show_operand(&operand);
             let message = format!("{found} does not broadcast to {}", checker.show_shape(&extents));
-            let diagnostic = problem("shape-mismatch", call.at, message);
+            let diagnostic = Diagnostic::new("shape-mismatch", message, call.at);
             Err(checker.report(diagnostic.help(
                 "axes align at the last; only one that is missing on the left or has the extent 1 is repeated",
             )))

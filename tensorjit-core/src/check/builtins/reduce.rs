@@ -4,11 +4,11 @@ use tensorjit_runtime::abi::{DType, Relation};
 
 use super::super::call::{Arg, Call};
 use super::super::derive::lacking;
-use super::super::report::{Checked, Extend as _, problem};
+use super::super::report::Checked;
 use super::super::scope::Checker;
 use super::super::types::axes as counted_axes;
 use super::super::value::{Operand, Value};
-use crate::diag::Origin;
+use crate::diag::{Diagnostic, Origin};
 use crate::dim::Dim;
 use crate::graph::Op;
 use crate::graph::ops::arg_reduce::ArgReduce;
@@ -125,7 +125,7 @@ fn require_element(
         false => ("numbers", "convert first, such as with `as i64`"),
     };
     let message = format!("`{}` takes {takes}, this is {}", call.name, checker.show_operand(operand));
-    Err(checker.report(problem("element-type", x.expr.span, message).help(help)))
+    Err(checker.report(Diagnostic::new("element-type", message, x.expr.span).help(help)))
 }
 
 fn arg_reduce(checker: &mut Checker<'_>, call: &Call<'_>, least: bool) -> Checked<Value> {
@@ -213,14 +213,14 @@ impl Checker<'_> {
     /// One axis; negative ones count from the last.
     pub(super) fn axis(&mut self, value: &Value, rank: usize, at: Origin) -> Checked<usize> {
         let Some(axis) = value.as_int() else {
-            let diagnostic = problem("axis", at, "an axis is an integer constant");
+            let diagnostic = Diagnostic::new("axis", "an axis is an integer constant", at);
             return Err(self.report(diagnostic.help("write a number, or a tuple of numbers such as `(0, -1)`")));
         };
         let counted = if axis < 0 { axis.saturating_add(rank as i64) } else { axis };
         match usize::try_from(counted) {
             Ok(counted) if counted < rank => Ok(counted),
             _ => {
-                let diagnostic = problem("axis", at, format!("there is no axis {axis} in {}", counted_axes(rank)));
+                let diagnostic = Diagnostic::new("axis", format!("there is no axis {axis} in {}", counted_axes(rank)), at);
                 Err(self.report(match rank {
                     0 => diagnostic.help("a scalar has no axes"),
                     _ => diagnostic.help(format!("axes are 0 to {}, or -1 to -{rank} from the last", rank - 1)),

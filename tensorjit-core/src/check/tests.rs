@@ -1,0 +1,129 @@
+//! Cases in text files: a block, then the graphs that it becomes or the errors that it has, in full.
+//!
+//! With `BLESS=1` in the environment the expectations are rewritten, to be read before they are kept.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use super::{CheckedFunction, check};
+use crate::diag::{CODES, Diagnostic, Failure};
+use crate::syntax::parse_text;
+
+/// One case: a name, a block, and what is expected.
+struct Case {
+    name: String,
+    text: String,
+    expected: String,
+}
+
+fn path(file: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/check/cases").join(file)
+}
+
+fn cases(file: &str) -> Vec<Case> {
+    let all = std::fs::read_to_string(path(file)).expect("the cases can be read");
+    let all = format!("\n{all}");
+    all.split("\n== ")
+        .skip(1)
+        .map(|case| {
+            let (name, rest) = case.split_once('\n').expect("a case has a name and a text");
+            let (text, expected) = rest.split_once("\n--\n").unwrap_or((rest.trim_end(), ""));
+            Case { name: name.to_owned(), text: text.to_owned(), expected: expected.trim_end().to_owned() }
+        })
+        .collect()
+}
+
+/// What a block becomes: its functions, or its errors.
+fn outcome(text: &str) -> Result<Vec<CheckedFunction>, (Vec<Diagnostic>, String)> {
+    let parsed = parse_text(text);
+    let found = if parsed.diagnostics.is_empty() {
+        match check(&parsed.block) {
+            Ok(functions) => return Ok(functions),
+            Err(Failure::User(diagnostics)) => diagnostics,
+            Err(Failure::Bug(bug)) => panic!("{bug}\n{text}"),
+        }
+    } else {
+        parsed.diagnostics
+    };
+    let rendered: String =
+        found.iter().map(|diagnostic| diagnostic.render(&parsed.sources, "case", text)).collect();
+    Err((found, rendered))
+}
+
+fn shown(function: &CheckedFunction) -> String {
+    let facts = &function.graph.facts;
+    let mut out = String::new();
+    for param in &function.params {
+        let bound = param.index_bound.as_ref().map_or(String::new(), |bound| format!(" in 0..{}", facts.show(bound)));
+        let _ = writeln!(out, "{:?} {}{bound}", param.role, param.name);
+    }
+    for (name, ty) in &function.results {
+        let shape = if ty.shape.is_empty() { String::new() } else { facts.show_shape(&ty.shape) };
+        let _ = writeln!(out, "{name}: {}{shape}", ty.dtype.name());
+    }
+    let _ = write!(out, "{}", function.graph);
+    out
+}
+
+/// Compares every case of a file, or rewrites the file.
+fn run(file: &str, judge: impl Fn(&Case) -> String) {
+    let cases = cases(file);
+    assert!(!cases.is_empty(), "{file} has no cases");
+    if std::env::var_os("BLESS").is_some() {
+        let blessed: Vec<String> = cases
+            .iter()
+            .map(|case| format!("== {}\n{}\n--\n{}\n", case.name, case.text, judge(case).trim_end()))
+            .collect();
+        std::fs::write(path(file), blessed.join("\n")).expect("the cases can be written");
+        return;
+    }
+    for case in &cases {
+        let found = judge(case);
+        assert_eq!(found.trim_end(), case.expected, "{file}: {}\n{}\n--\n{found}", case.name, case.text);
+    }
+}
+
+fn accepted(case: &Case) -> String {
+    match outcome(&case.text) {
+        Ok(functions) => functions.iter().map(shown).collect(),
+        Err((_, rendered)) => panic!("{}\n{}\n{rendered}", case.name, case.text),
+    }
+}
+
+fn refused(case: &Case) -> String {
+    match outcome(&case.text) {
+        Ok(_) => panic!("{} has no error\n{}", case.name, case.text),
+        Err((_, rendered)) => rendered,
+    }
+}
+
+#[test]
+fn graphs() {
+    run("graphs.txt", accepted);
+}
+
+#[test]
+fn prelude() {
+    run("prelude.txt", accepted);
+}
+
+#[test]
+fn errors() {
+    run("errors.txt", refused);
+}
+
+#[test]
+fn every_code_has_a_case_and_every_case_a_known_code() {
+    let mut seen = BTreeSet::new();
+    for case in cases("errors.txt") {
+        if let Err((diagnostics, _)) = outcome(&case.text) {
+            seen.extend(diagnostics.into_iter().map(|diagnostic| diagnostic.code));
+        }
+    }
+    let known: BTreeSet<&str> = CODES.iter().map(|code| code.name).collect();
+    let unknown: Vec<_> = seen.difference(&known).collect();
+    assert!(unknown.is_empty(), "codes that the table lacks: {unknown:?}");
+    let untested: Vec<_> = known.difference(&seen).collect();
+    assert!(untested.is_empty(), "codes without a case: {untested:?}");
+}

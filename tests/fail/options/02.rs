@@ -1,0 +1,9 @@
+use tensorjit::tensor_fn;
+
+tensor_fn! {
+    pub fn f(x: f32[3]) -> f32[3] {
+        exp(x, base = 2)
+    }
+}
+
+fn main() {}
