@@ -138,7 +138,8 @@ impl Checker<'_> {
                 super::report::counted(signature.names.len(), "argument", "arguments"),
                 args.len()
             );
-            failed = Some(self.report(Diagnostic::new("argument-count", message, name.at).help(usage(signature))));
+            failed =
+                Some(self.report(Diagnostic::new("argument-count", message, name.at).help(usage(signature))));
         }
         for (option, expr) in options {
             if let Err(stop) = self.option(signature, name, option, expr, args.len(), &mut slots) {

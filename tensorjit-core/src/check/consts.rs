@@ -38,7 +38,11 @@ impl Checker<'_> {
             (Value::Literal(literal), DType::I64) => match literal.form {
                 Form::Int(value) => match i64::try_from(value) {
                     Ok(value) => Ok(Value::Dim(Dim::constant(value))),
-                    Err(_) => self.fail("literal-range", constant.value.span, format!("{value} does not fit into `i64`")),
+                    Err(_) => self.fail(
+                        "literal-range",
+                        constant.value.span,
+                        format!("{value} does not fit into `i64`"),
+                    ),
                 },
                 _ => self.no_constant(constant),
             },
@@ -47,7 +51,12 @@ impl Checker<'_> {
         }
     }
 
-    fn scalar_constant(&mut self, literal: &std::rc::Rc<Literal>, dtype: DType, constant: &Const) -> Checked<Value> {
+    fn scalar_constant(
+        &mut self,
+        literal: &std::rc::Rc<Literal>,
+        dtype: DType,
+        constant: &Const,
+    ) -> Checked<Value> {
         let legal = match literal.kind {
             Kind::Int => dtype != DType::Bool,
             Kind::Float => dtype.is_float(),
@@ -63,6 +72,7 @@ impl Checker<'_> {
         let written = super::types::written_type(&constant.ty);
         let message = format!("the value of `{name}` is no constant of type {written}");
         let diagnostic = Diagnostic::new("const-value", message, constant.value.span);
-        Err(self.report(diagnostic.help("a constant is made of numbers, constants before it, and arithmetic")))
+        Err(self
+            .report(diagnostic.help("a constant is made of numbers, constants before it, and arithmetic")))
     }
 }

@@ -14,9 +14,8 @@ pub(super) fn grad(checker: &mut Checker<'_>, call: &Call<'_>) -> Checked<Value>
     let [Some(y), Some(x)] = call.args.as_slice() else { return Err(lacking(checker, call)) };
     let (y, x) = (checker.scalar_of(y, call), checker.variables_of(x, call));
     let (y, x) = (y?, x?);
-    checker.each_variable(&x, &mut |checker, x| {
-        checker.add(Op::Derivative(Derivative::Grad), &[y, x], call.at)
-    })
+    checker
+        .each_variable(&x, &mut |checker, x| checker.add(Op::Derivative(Derivative::Grad), &[y, x], call.at))
 }
 
 /// `vjp(y, x, ybar)`.
@@ -65,7 +64,11 @@ pub(super) fn stop_gradient(checker: &mut Checker<'_>, call: &Call<'_>) -> Check
 
 /// The error of an argument that [`Checker::arguments`] should have demanded.
 pub(super) fn lacking(checker: &mut Checker<'_>, call: &Call<'_>) -> Stop {
-    checker.report(Diagnostic::new("argument-count", format!("this call of `{}` lacks an argument", call.name), call.at))
+    checker.report(Diagnostic::new(
+        "argument-count",
+        format!("this call of `{}` lacks an argument", call.name),
+        call.at,
+    ))
 }
 
 impl Checker<'_> {
@@ -113,7 +116,9 @@ impl Checker<'_> {
         let found = self.show_type(self.graph.ty(id));
         let message = format!("`{}` differentiates a scalar, this is {found}", call.name);
         let diagnostic = Diagnostic::new("gradient-value", message, y.expr.span);
-        Err(self.report(diagnostic.help("sum it to a scalar, or use `vjp(y, x, ybar)` with a cotangent of its shape")))
+        Err(self.report(
+            diagnostic.help("sum it to a scalar, or use `vjp(y, x, ybar)` with a cotangent of its shape"),
+        ))
     }
 
     fn float_of(&mut self, y: &Arg<'_>, call: &Call<'_>) -> Checked<NodeId> {

@@ -6,8 +6,8 @@ use super::report::{Checked, Stop, closest};
 use super::scope::Checker;
 use super::value::Value;
 use crate::diag::{Diagnostic, Origin};
-use crate::dim::Dim;
 use crate::dim::facts::{Condition, Verdict};
+use crate::dim::{Atom, Dim};
 use crate::syntax::ast::{self, BinaryOp, Expr, ExprKind, UnaryOp};
 
 impl Checker<'_> {
@@ -39,9 +39,10 @@ impl Checker<'_> {
 
     fn not_a_dim<T>(&mut self, at: Origin) -> Checked<T> {
         let diagnostic = Diagnostic::new("not-a-dimension", "this is not a dimension", at);
-        Err(self.report(diagnostic.help(
-            "dimensions are made of symbols, integers, `+ - * / %`, `ceil_div`, `min` and `max`",
-        )))
+        Err(self.report(
+            diagnostic
+                .help("dimensions are made of symbols, integers, `+ - * / %`, `ceil_div`, `min` and `max`"),
+        ))
     }
 
     fn named_dim(&mut self, name: &str, at: Origin) -> Checked<Dim> {
@@ -63,9 +64,10 @@ impl Checker<'_> {
             };
         }
         if self.frames.last().is_some_and(|frame| frame.dims.contains_key(name)) {
-            return self.fail("symbol-open", at, format!("no argument of this call says what `{name}` is"));
+            return Err(self.open_symbol(name, at));
         }
-        let mut diagnostic = Diagnostic::new("unknown-dimension", format!("there is no dimension `{name}`"), at);
+        let mut diagnostic =
+            Diagnostic::new("unknown-dimension", format!("there is no dimension `{name}`"), at);
         let visible = self.frames.last().into_iter().flat_map(|frame| frame.dims.keys().map(String::as_str));
         diagnostic = match closest(name, visible) {
             Some(close) => diagnostic.help(format!("did you mean `{close}`?")),
@@ -95,9 +97,24 @@ impl Checker<'_> {
             "ceil_div" => Ok(a.ceil_div(b)),
             "floor_div" => Ok(a.floor_div(b)),
             "%" => Ok(a.modulo(b)),
-            "min" => Ok(a.minimum(b)),
-            "max" => Ok(a.maximum(b)),
+            "min" => Ok(self.dim_extremum(a, b, false)),
+            "max" => Ok(self.dim_extremum(a, b, true)),
             _ => self.not_a_dim(at),
+        }
+    }
+
+    /// The larger or the smaller of two dimensions: one of them, where it is known which.
+    pub(super) fn dim_extremum(&self, a: &Dim, b: &Dim, larger: bool) -> Dim {
+        let facts = &self.graph.facts;
+        let (above, below) = if larger { (a, b) } else { (b, a) };
+        if facts.decide(above, Relation::Ge, below) == Verdict::Proven {
+            a.clone()
+        } else if facts.decide(below, Relation::Ge, above) == Verdict::Proven {
+            b.clone()
+        } else if larger {
+            a.maximum(b)
+        } else {
+            a.minimum(b)
         }
     }
 
@@ -109,7 +126,8 @@ impl Checker<'_> {
         match value.as_dim() {
             Some(dim) => Ok(dim),
             None => {
-                let diagnostic = Diagnostic::new("not-a-dimension", format!("{what} must be a dimension"), at);
+                let diagnostic =
+                    Diagnostic::new("not-a-dimension", format!("{what} must be a dimension"), at);
                 Err(self.report(diagnostic.help(
                     "use an integer, a symbol, or arithmetic on these; the elements of a tensor are not known here",
                 )))
@@ -133,7 +151,7 @@ impl Checker<'_> {
 
     /// Demands `left relation right`: silent where it is proven, an error otherwise.
     ///
-    /// `why` says what needs it, as in "the range ends inside the axis".
+    /// `why` says what needs it, as in "a range must end inside the axis".
     pub(super) fn demand(
         &mut self,
         left: &Dim,
@@ -147,28 +165,48 @@ impl Checker<'_> {
             Verdict::Refuted => {
                 let condition = Condition { left: left.clone(), relation, right: right.clone() };
                 let shown = self.graph.facts.show_condition(&condition);
-                let message = format!("{why}: {shown} never holds");
+                let message = format!("{why}, but {shown} never holds");
                 self.fail("condition-false", at, message)
             }
             Verdict::Open => {
                 let clause = self.where_clause(left, relation, right);
                 let shown = clause.trim_start_matches("where ").to_owned();
-                let diagnostic = Diagnostic::new("condition-open", format!("{why}: {shown} is not known"), at);
-                Err(self.report(diagnostic.help(format!("state it and it is checked at the call: `{clause}`"))))
+                let diagnostic =
+                    Diagnostic::new("condition-open", format!("{why}, but {shown} is not known"), at);
+                Err(self
+                    .report(diagnostic.help(format!("state it and it is checked at the call: `{clause}`"))))
             }
         }
     }
 
-    /// Demands that an extent is not negative.
+    /// Demands that an extent must not be negative.
     pub(super) fn demand_extent(&mut self, dim: &Dim, at: Origin) -> Checked<()> {
         match dim.as_const() {
             Some(value) if value >= 0 => Ok(()),
-            _ => self.demand(dim, Relation::Ge, &Dim::constant(0), at, "an extent is not negative"),
+            _ => self.demand(dim, Relation::Ge, &Dim::constant(0), at, "an extent must not be negative"),
         }
     }
 
     /// The `where` clause that states `left relation right`.
     pub(super) fn where_clause(&self, left: &Dim, relation: Relation, right: &Dim) -> String {
-        self.graph.facts.require(&Condition { left: left.clone(), relation, right: right.clone() })
+        let facts = &self.graph.facts;
+        match divisibility(&(left - right)) {
+            // `T == 4 * (T / 4)` says that 4 divides T, and people write it so.
+            Some((value, divisor)) if relation == Relation::Eq => {
+                let (left, right) = (value.modulo(&divisor), Dim::constant(0));
+                facts.require(&Condition { left, relation, right })
+            }
+            _ => facts.require(&Condition { left: left.clone(), relation, right: right.clone() }),
+        }
     }
+}
+
+/// `(a, q)` where a difference is `a - q * (a / q)` or its negative.
+fn divisibility(difference: &Dim) -> Option<(Dim, Dim)> {
+    difference.terms().iter().flat_map(|(monomial, _)| &monomial.0).find_map(|(atom, power)| {
+        let Atom::FloorDiv(value, divisor) = atom else { return None };
+        let rest = &**value - &(&**divisor * &Dim::atom(atom.clone()));
+        let found = *power == 1 && (*difference == rest || *difference == -&rest);
+        found.then(|| ((**value).clone(), (**divisor).clone()))
+    })
 }

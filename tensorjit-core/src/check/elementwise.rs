@@ -77,7 +77,13 @@ impl Checker<'_> {
     }
 
     /// Applies a row of the table; `text` is its name in errors.
-    pub(super) fn elementwise(&mut self, row: Ew, text: &str, args: Vec<Placed>, at: Origin) -> Checked<Value> {
+    pub(super) fn elementwise(
+        &mut self,
+        row: Ew,
+        text: &str,
+        args: Vec<Placed>,
+        at: Origin,
+    ) -> Checked<Value> {
         let mut operands = Vec::with_capacity(args.len());
         let mut failed = None;
         for arg in &args {
@@ -94,9 +100,9 @@ impl Checker<'_> {
         if own == 1 {
             self.require_mask(text, &operands[0])?;
         }
-        let dtype = self.unify(text, &operands[own..], at)?;
-        if let Some(dtype) = dtype {
-            self.require_element(row, text, dtype, &operands[own..], at)?;
+        let found = self.unify(text, &operands[own..], at)?;
+        if let Some(found) = found {
+            self.require_element(row, text, found.dtype, &operands[own..], at)?;
         } else if row.row().types.result(DType::F64) == DType::Bool {
             let Some((Operand::Literal(literal), place)) = operands.last() else {
                 return self.fail("argument-count", at, format!("`{text}` takes operands"));
@@ -109,7 +115,7 @@ impl Checker<'_> {
         let shape = self.broadcast_shape(text, &operands, at)?;
         let mut aligned = Vec::with_capacity(operands.len());
         for (position, (operand, place)) in operands.into_iter().enumerate() {
-            let operand = if position < own { operand } else { self.settled(operand, dtype, place)? };
+            let operand = if position < own { operand } else { self.settled(operand, found)? };
             aligned.push(self.expand(operand, &shape, place)?);
         }
         Ok(self.apply(Op::Elementwise(row), &aligned, shape, at)?.value())
@@ -132,7 +138,8 @@ impl Checker<'_> {
         match &mask.0 {
             Operand::Node(id) if self.graph.ty(*id).dtype == DType::Bool => Ok(()),
             operand => {
-                let message = format!("`{text}` chooses by a mask of bools, this is {}", self.show_operand(operand));
+                let message =
+                    format!("`{text}` chooses by a mask of bools, this is {}", self.show_operand(operand));
                 let diagnostic = Diagnostic::new("element-type", message, mask.1);
                 Err(self.report(diagnostic.help("compare it, such as `x != 0`")))
             }
@@ -179,8 +186,13 @@ impl Checker<'_> {
                 Ok(joined) => shape = joined,
                 Err(axis_from_end) => {
                     let against = self.conflicting(&operands[..position], &other).unwrap_or(0);
-                    let diagnostic =
-                        self.broadcast_error(text, &operands[against], &operands[position], axis_from_end, at);
+                    let diagnostic = self.broadcast_error(
+                        text,
+                        &operands[against],
+                        &operands[position],
+                        axis_from_end,
+                        at,
+                    );
                     return Err(self.report(diagnostic));
                 }
             }
@@ -230,10 +242,13 @@ impl Checker<'_> {
     ) -> Diagnostic {
         let (a, b) = (self.shape(&left.0), self.shape(&right.0));
         let shapes = format!("{} and {}", self.show_shape(&a), self.show_shape(&b));
-        let diagnostic = Diagnostic::new("shape-mismatch", format!("the shapes of `{text}` do not fit: {shapes}"), at)
-            .label(left.1, format!("this is {}", self.show_operand(&left.0)))
-            .label(right.1, format!("this is {}", self.show_operand(&right.0)));
-        let (Some(x), Some(y)) = (from_last(&a, from_end), from_last(&b, from_end)) else { return diagnostic };
+        let diagnostic =
+            Diagnostic::new("shape-mismatch", format!("the shapes of `{text}` do not fit: {shapes}"), at)
+                .label(left.1, format!("this is {}", self.show_operand(&left.0)))
+                .label(right.1, format!("this is {}", self.show_operand(&right.0)));
+        let (Some(x), Some(y)) = (from_last(&a, from_end), from_last(&b, from_end)) else {
+            return diagnostic;
+        };
         if let Some(help) = self.leading_axes_help(&a, &b) {
             return diagnostic.help(help);
         }
@@ -278,7 +293,9 @@ impl Checker<'_> {
         }
         match self.operand(&value.value, value.at)? {
             Operand::Literal(literal) if literal.is_number() => self.cast_number(&literal, dtype, at),
-            Operand::Literal(literal) if dtype.is_float() => Ok(Value::Node(self.settle(&literal, dtype, at)?)),
+            Operand::Literal(literal) if dtype.is_float() => {
+                Ok(Value::Node(self.settle(&literal, dtype, at)?))
+            }
             Operand::Literal(literal) => Err(self.open_literal(&literal, value.at)),
             Operand::Node(id) if self.graph.ty(id).dtype == dtype => Ok(value.value.clone()),
             Operand::Node(id) => Ok(Value::Node(self.add(Op::Elementwise(Ew::Cast(dtype)), &[id], at)?)),

@@ -144,7 +144,7 @@ impl Checker<'_> {
             TypeKind::Tensor { .. } => {
                 let resolved = self.resolve(ty);
                 let (value, resolved) = (value?, resolved?);
-                let id = self.coerce(&value, &resolved, ty.at, "the type")?;
+                let id = self.coerce(&value, &resolved, ty.at, "the declared type")?;
                 // A dimension stays one, so that it can be used in shapes.
                 let value = match value.value {
                     Value::Dim(dim) => Placed { value: Value::Dim(dim), at: value.at },
@@ -158,8 +158,7 @@ impl Checker<'_> {
                     return self.fail("tuple-length", value.at, "a tuple is needed here");
                 };
                 if items.len() != types.len() {
-                    let message =
-                        format!("a tuple of {} is written, this has {}", types.len(), items.len());
+                    let message = format!("a tuple of {} is written, this has {}", types.len(), items.len());
                     return self.fail("tuple-length", value.at, message);
                 }
                 let ascribed: Vec<Checked<Placed>> =
@@ -193,8 +192,12 @@ impl Checker<'_> {
                             _ => "not a tuple".to_owned(),
                         };
                         let names = counted(patterns.len(), "name", "names");
-                        let diagnostic = Diagnostic::new("tuple-length", format!("{names} for a value that is {found}"), *at)
-                            .label(value.at, format!("this is {found}"));
+                        let diagnostic = Diagnostic::new(
+                            "tuple-length",
+                            format!("{names} for a value that is {found}"),
+                            *at,
+                        )
+                        .label(value.at, format!("this is {found}"));
                         self.report(diagnostic);
                         Vec::new()
                     }
@@ -226,12 +229,14 @@ impl Checker<'_> {
         let assigned = match value {
             Ok(value) => {
                 let what = format!("`{}`", name.text);
-                self.coerce(&value, &ty, name.at, &what).map(Value::Node)
+                self.coerce(&value, &ty, value.at, &what).map(Value::Node)
             }
             Err(stop) => Err(stop),
         };
         let wrapped = match assigned {
-            Ok(value) if self.frame().targets.contains(&name.text) && !matches!(expr.kind, ExprKind::Name(_)) => {
+            Ok(value)
+                if self.frame().targets.contains(&name.text) && !matches!(expr.kind, ExprKind::Name(_)) =>
+            {
                 self.variable(value, at)
             }
             other => other,

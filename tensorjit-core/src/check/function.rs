@@ -19,7 +19,10 @@ use crate::syntax::ast::{Expr, Extent, Function, Generic, Ident, TypeExpr, TypeK
 const MAX_RANK: usize = 6;
 
 /// Checks a function whose dimensions are its own symbols.
-pub(super) fn check(items: &Items<'_>, function: &Function) -> (Vec<Report>, Result<Option<CheckedFunction>, Bug>) {
+pub(super) fn check(
+    items: &Items<'_>,
+    function: &Function,
+) -> (Vec<Report>, Result<Option<CheckedFunction>, Bug>) {
     let mut checker = Checker::new(items);
     checker.active.push(function.name.text.clone());
     let checked = match checker.function(function) {
@@ -96,7 +99,10 @@ impl Checker<'_> {
                     })
                 }
                 Generic::Elem { name, .. } | Generic::Axes { name } => {
-                    let message = format!("`{}` cannot be public: it is generic over `{}`", function.name.text, name.text);
+                    let message = format!(
+                        "`{}` cannot be public: it is generic over `{}`",
+                        function.name.text, name.text
+                    );
                     let diagnostic = Diagnostic::new("public-generic", message, name.at);
                     Err(self.report(diagnostic.help("write the type out, and call a generic helper from it")))
                 }
@@ -166,7 +172,8 @@ impl Checker<'_> {
         let verdict = self.graph.facts.decide(&condition.left, condition.relation, &condition.right);
         if verdict == Verdict::Refuted {
             let shown = self.graph.facts.show_condition(condition);
-            *failed = Some(self.report(Diagnostic::new("condition-false", format!("{shown} never holds"), at)));
+            *failed =
+                Some(self.report(Diagnostic::new("condition-false", format!("{shown} never holds"), at)));
         }
     }
 
@@ -192,13 +199,17 @@ impl Checker<'_> {
 
     fn param(&mut self, function: &Function, param: &crate::syntax::ast::Param) -> Checked<CheckedParam> {
         if let (Some(default), true) = (&param.default, function.public) {
-            let message = format!("`{}` has a default, which only parameters of helpers have", param.name.text);
+            let message =
+                format!("`{}` has a default, which only parameters of helpers have", param.name.text);
             return self.fail("public-option", default.span, message);
         }
         if param.mutable && !function.public {
-            let message = format!("`{}` is `&mut`, which only parameters of public functions are", param.name.text);
+            let message =
+                format!("`{}` is `&mut`, which only parameters of public functions are", param.name.text);
             let diagnostic = Diagnostic::new("state-in-helper", message, param.name.at);
-            return Err(self.report(diagnostic.help("return the new value and assign it in the public function")));
+            return Err(
+                self.report(diagnostic.help("return the new value and assign it in the public function"))
+            );
         }
         let ty = self.resolve(&param.ty)?;
         self.require_rank(function, &ty, param.ty.at)?;
@@ -221,7 +232,8 @@ impl Checker<'_> {
 
     fn require_rank(&mut self, function: &Function, ty: &Type, at: Origin) -> Checked<()> {
         if function.public && ty.rank() > MAX_RANK {
-            let message = format!("public functions take and give at most {MAX_RANK} axes, these are {}", ty.rank());
+            let message =
+                format!("public functions take and give at most {MAX_RANK} axes, these are {}", ty.rank());
             return self.fail("rank", at, message);
         }
         Ok(())
@@ -262,7 +274,12 @@ impl Checker<'_> {
     }
 
     /// Checks the value of the body against the declared results.
-    fn results(&mut self, function: &Function, types: &[(Type, Origin)], value: Value) -> Checked<Vec<NodeId>> {
+    fn results(
+        &mut self,
+        function: &Function,
+        types: &[(Type, Origin)],
+        value: Value,
+    ) -> Checked<Vec<NodeId>> {
         let at = function.body.value.as_ref().map_or(function.body.at, |expr| expr.span);
         let tuple = function.result.as_ref().is_some_and(|ty| matches!(ty.kind, TypeKind::Tuple(_)));
         let values = match (value, &function.result) {
@@ -270,7 +287,8 @@ impl Checker<'_> {
             (Value::Unit, None) => return Ok(Vec::new()),
             (Value::Unit, Some(ty)) => {
                 let message = format!("the body of `{}` has no value", function.name.text);
-                let diagnostic = Diagnostic::new("no-value", message, at).label(ty.at, "but a type is declared here");
+                let diagnostic =
+                    Diagnostic::new("no-value", message, at).label(ty.at, "but a type is declared here");
                 return Err(self.report(diagnostic.help("end the body with an expression, without `;`")));
             }
             (_, None) => {
@@ -280,7 +298,8 @@ impl Checker<'_> {
             }
             (Value::Tuple(items), Some(_)) if tuple && items.len() == types.len() => items,
             (Value::Tuple(items), Some(ty)) => {
-                let declared = if tuple { format!("a tuple of {}", types.len()) } else { "no tuple".to_owned() };
+                let declared =
+                    if tuple { format!("a tuple of {}", types.len()) } else { "no tuple".to_owned() };
                 let message = format!("the result is {declared}, this is a tuple of {}", items.len());
                 let diagnostic = Diagnostic::new("tuple-length", message, at).label(ty.at, "declared here");
                 return Err(self.report(diagnostic));
@@ -332,15 +351,7 @@ pub(super) fn check_signature(items: &Items<'_>, function: &Function) -> Vec<Rep
     let mut known: BTreeSet<&str> = BTreeSet::new();
     for generic in &function.generics {
         let name = match generic {
-            Generic::Dim { name, .. } | Generic::Axes { name } => name,
-            Generic::Elem { name, bound } => {
-                if !matches!(bound.text.as_str(), "float" | "int" | "number") {
-                    let message = format!("`{}` is no bound of an element type", bound.text);
-                    let diagnostic = Diagnostic::new("unknown-type", message, bound.at);
-                    checker.report(diagnostic.help("the bounds are `float`, `int` and `number`"));
-                }
-                name
-            }
+            Generic::Dim { name, .. } | Generic::Axes { name } | Generic::Elem { name, .. } => name,
         };
         if !known.insert(&name.text) {
             checker.duplicate(name);
@@ -348,12 +359,16 @@ pub(super) fn check_signature(items: &Items<'_>, function: &Function) -> Vec<Rep
     }
     for param in &function.params {
         if param.mutable {
-            let message = format!("`{}` is `&mut`, which only parameters of public functions are", param.name.text);
+            let message =
+                format!("`{}` is `&mut`, which only parameters of public functions are", param.name.text);
             checker.report(Diagnostic::new("state-in-helper", message, param.name.at));
         }
         if let TypeKind::Tensor { elem, shape } = &param.ty.kind {
             let option = shape.is_empty() && matches!(elem.text.as_str(), "int" | "axes");
-            if !option && !known.contains(elem.text.as_str()) && super::scope::dtype_by_name(&elem.text).is_none() {
+            if !option
+                && !known.contains(elem.text.as_str())
+                && super::scope::dtype_by_name(&elem.text).is_none()
+            {
                 let message = format!("there is no element type `{}`", elem.text);
                 checker.report(Diagnostic::new("unknown-type", message, elem.at));
             }

@@ -2,12 +2,13 @@
 
 use tensorjit_runtime::abi::{DType, Relation};
 
-use super::report::Checked;
+use super::report::{Checked, counted};
 use super::scope::Checker;
 use super::types::axes;
 use super::value::{Operand, Placed, Value};
 use crate::diag::{Diagnostic, Origin};
 use crate::dim::Dim;
+use crate::dim::facts::Verdict;
 use crate::graph::ops::gather::Gather;
 use crate::graph::ops::reshape::Reshape;
 use crate::graph::ops::slice::{Range, Slice};
@@ -32,8 +33,9 @@ impl Checker<'_> {
         let shape = self.shape(&operand);
         let Some(spread) = self.spread(items, shape.len()) else {
             let found = self.show_operand(&operand);
-            let message = format!("{} of an index for {}", items.len(), axes(shape.len()));
-            let diagnostic = Diagnostic::new("index-count", message, at).label(value.at, format!("this is {found}"));
+            let message = format!("{} for {}", counted(items.len(), "index", "indices"), axes(shape.len()));
+            let diagnostic =
+                Diagnostic::new("index-count", message, at).label(value.at, format!("this is {found}"));
             return Err(self.report(diagnostic));
         };
         let mut steps = Vec::with_capacity(shape.len());
@@ -102,7 +104,11 @@ impl Checker<'_> {
             Some(expr) => match self.eval(expr)?.as_int() {
                 Some(step) if step > 0 => step,
                 _ => {
-                    let diagnostic = Diagnostic::new("index-step", "the step of a range is a positive constant", expr.span);
+                    let diagnostic = Diagnostic::new(
+                        "index-step",
+                        "the step of a range is a positive constant",
+                        expr.span,
+                    );
                     return Err(self.report(diagnostic.help("`flip(x, axis = ..)` walks backwards")));
                 }
             },
@@ -111,13 +117,13 @@ impl Checker<'_> {
         let end = end.transpose()?.unwrap_or_else(|| extent.clone());
         if start != zero {
             let place = from.map_or(at, |expr| expr.span);
-            self.demand(&start, Relation::Ge, &zero, place, "the range starts inside the axis")?;
+            self.demand(&start, Relation::Ge, &zero, place, "a range must start inside the axis")?;
         }
         if end != *extent {
             let place = to.map_or(at, |expr| expr.span);
-            self.demand(&end, Relation::Le, extent, place, "the range ends inside the axis")?;
+            self.demand(&end, Relation::Le, extent, place, "a range must end inside the axis")?;
         }
-        self.demand(&start, Relation::Le, &end, at, "the range does not end before it starts")?;
+        self.demand(&start, Relation::Le, &end, at, "a range must not end before it starts")?;
         let len = (&end - &start).ceil_div(&Dim::constant(step));
         Ok(Range { start, step, len })
     }
@@ -128,8 +134,18 @@ impl Checker<'_> {
         if let Some(dim) = value.value.as_dim() {
             let index = if value.value.counts_from_end() { extent + &dim } else { dim };
             let zero = Dim::constant(0);
-            self.demand(&index, Relation::Ge, &zero, value.at, "the index lies inside the axis")?;
-            self.demand(&index, Relation::Lt, extent, value.at, "the index lies inside the axis")?;
+            self.demand(&index, Relation::Ge, &zero, value.at, "an index must lie inside the axis")?;
+            let known = self.graph.facts.decide(&index, Relation::Lt, extent);
+            match index.as_const() {
+                // Of an open condition `N >= 1` reads better than `N > 0`.
+                Some(_) if known == Verdict::Open => {
+                    let least = &index + &Dim::constant(1);
+                    self.demand(extent, Relation::Ge, &least, value.at, "an index must lie inside the axis")?;
+                }
+                _ => {
+                    self.demand(&index, Relation::Lt, extent, value.at, "an index must lie inside the axis")?
+                }
+            }
             return Ok(Step::Drop(index));
         }
         let indices = self.typed(&value.value, value.at)?;
@@ -138,7 +154,13 @@ impl Checker<'_> {
             let message = format!("an index is an integer or a tensor of integers, this is {found}");
             return self.fail("index-type", value.at, message);
         }
-        self.demand(extent, Relation::Ge, &Dim::constant(1), at, "an axis that is indexed is not empty")?;
+        self.demand(
+            extent,
+            Relation::Ge,
+            &Dim::constant(1),
+            at,
+            "an axis that is indexed must not be empty",
+        )?;
         self.note_index(indices, extent);
         Ok(Step::Gather(indices, value.at))
     }
@@ -153,7 +175,13 @@ impl Checker<'_> {
         }
     }
 
-    fn take_ranges(&mut self, operand: Operand, steps: &[Step], shape: &[Dim], at: Origin) -> Checked<Operand> {
+    fn take_ranges(
+        &mut self,
+        operand: Operand,
+        steps: &[Step],
+        shape: &[Dim],
+        at: Origin,
+    ) -> Checked<Operand> {
         let ranges: Vec<Range> = steps
             .iter()
             .zip(shape)

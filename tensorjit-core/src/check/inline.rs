@@ -1,7 +1,7 @@
 //! Helpers and functions of the prelude, inlined at each call.
 
 use super::call::Call;
-use super::report::Checked;
+use super::report::{Checked, listed};
 use super::scope::{Binding, Checker, Frame, GenericElem};
 use super::targets::targets;
 use super::types::{written_dim, written_type};
@@ -44,10 +44,8 @@ impl Checker<'_> {
         library: bool,
     ) -> Checked<Value> {
         let name = &function.name.text;
-        if self.active.contains(name) {
-            let message = format!("`{name}` calls itself, directly or through others");
-            let diagnostic = Diagnostic::new("recursion", message, name_at);
-            return Err(self.report(diagnostic.help("calls are inlined, so that they must end")));
+        if let Some(first) = self.active.iter().position(|active| active == name) {
+            return Err(self.circle(first, name_at));
         }
         let frame = Frame { targets: targets(&function.body), ..generics(function) };
         let outermost = library && self.library.is_none();
@@ -57,6 +55,19 @@ impl Checker<'_> {
         self.frames.pop();
         self.active.pop();
         result
+    }
+
+    /// The error of functions that call each other; from wherever it is found, it is told in the same words.
+    fn circle(&mut self, first: usize, at: Origin) -> super::report::Stop {
+        let mut names: Vec<&str> = self.active[first..].iter().map(String::as_str).collect();
+        let least = (0..names.len()).min_by_key(|i| names[*i]).unwrap_or(0);
+        names.rotate_left(least);
+        let message = match names.as_slice() {
+            [one] => format!("`{one}` calls itself"),
+            _ => format!("{} call each other in a circle", listed(names)),
+        };
+        let diagnostic = Diagnostic::new("recursion", message, at);
+        self.report(diagnostic.help("calls are inlined, so that they must end"))
     }
 
     fn inline_in_frame(
@@ -175,8 +186,7 @@ impl Checker<'_> {
             Err(_) => "a tuple".to_owned(),
         };
         let name = &param.name.text;
-        let message =
-            format!("`{name}` of `{}` is {}, this is {found}", call.name, written_type(&param.ty));
+        let message = format!("`{name}` of `{}` is {}, this is {found}", call.name, written_type(&param.ty));
         let mut diagnostic = Diagnostic::new("argument-type", message, value.at);
         if let Some(known) = self.known_names(&param.ty) {
             diagnostic = diagnostic.help(format!("in this call {known}"));
@@ -217,7 +227,7 @@ impl Checker<'_> {
         for generic in &function.generics {
             let Generic::Dim { name, low, high } = generic else { continue };
             let Some(Some(dim)) = self.frame().dims.get(&name.text).cloned() else { continue };
-            let why = format!("`{}` of `{}` keeps its bounds", name.text, call.name);
+            let why = format!("`{}` of `{}` must keep its bounds", name.text, call.name);
             let bounds: [(&Option<Expr>, Relation); 2] = [(low, Relation::Ge), (high, Relation::Le)];
             for (bound, relation) in bounds {
                 if let Some(expr) = bound {
@@ -228,7 +238,7 @@ impl Checker<'_> {
         }
         for condition in &function.conditions {
             let stated = self.condition(condition)?;
-            let why = format!("`{}` has a `where` clause", call.name);
+            let why = format!("`{}` must keep its `where` clause", call.name);
             self.demand(&stated.left, stated.relation, &stated.right, call.at, &why)?;
         }
         Ok(())
@@ -262,7 +272,8 @@ impl Checker<'_> {
             Ok(operand) => self.show_operand(&operand),
             Err(_) => "a tuple".to_owned(),
         };
-        let message = format!("the result of `{}` is {}, this is {found}", function.name.text, written_type(ty));
+        let message =
+            format!("the result of `{}` is {}, this is {found}", function.name.text, written_type(ty));
         let diagnostic = Diagnostic::new("shape-mismatch", message, value.at).label(ty.at, "declared here");
         Err(self.report(match self.known_names(ty) {
             Some(known) => diagnostic.help(format!("in this call {known}")),
@@ -327,4 +338,3 @@ pub(super) fn written_signature(function: &Function) -> String {
         .collect();
     format!("{}({})", function.name.text, params.join(", "))
 }
-

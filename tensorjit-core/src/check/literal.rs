@@ -61,7 +61,11 @@ impl Checker<'_> {
             let message = format!("this is {what}, where `{}` is needed", dtype.name());
             let mut diagnostic = Diagnostic::new("literal-type", message, literal.at);
             if at != literal.at {
-                diagnostic = diagnostic.label(at, format!("this needs `{}`", dtype.name()));
+                diagnostic = diagnostic.label(at, format!("because this is `{}`", dtype.name()));
+            }
+            if dtype.is_int() {
+                diagnostic =
+                    diagnostic.help("write an integer, or convert the other side, such as with `as f32`");
             }
             return Err(self.report(diagnostic));
         }
@@ -78,10 +82,12 @@ impl Checker<'_> {
                 let rounded = if dtype == DType::F32 { f64::from(*single) } else { *double };
                 self.add(Op::Constant(Constant::Float(dtype, rounded.to_bits())), &[], literal.at)
             }
-            Form::Iota(extent) => {
-                self.add(Op::Iota(Iota { dtype, extent: extent.clone() }), &[], literal.at)
-            }
+            Form::Iota(extent) => self.add(Op::Iota(Iota { dtype, extent: extent.clone() }), &[], literal.at),
             Form::Dim(dim) => {
+                if let Some(value) = dim.as_const() {
+                    let constant = self.int_constant(value.into(), dtype, literal.at)?;
+                    return self.add(Op::Constant(constant), &[], literal.at);
+                }
                 let value = self.add(Op::DimValue(DimValue(dim.clone())), &[], literal.at)?;
                 match dtype {
                     DType::I64 => Ok(value),
@@ -116,7 +122,11 @@ impl Checker<'_> {
             Value::Node(id) => return Ok(Operand::Node(*id)),
             Value::Literal(literal) => return Ok(Operand::Literal(literal.clone())),
             Value::Dim(dim) => {
-                return Ok(Operand::Node(self.add(Op::DimValue(DimValue(dim.clone())), &[], at)?));
+                let op = match dim.as_const() {
+                    Some(value) => Op::Constant(Constant::Int(DType::I64, value)),
+                    None => Op::DimValue(DimValue(dim.clone())),
+                };
+                return Ok(Operand::Node(self.add(op, &[], at)?));
             }
             Value::Bool(value) => {
                 return Ok(Operand::Node(self.add(Op::Constant(Constant::Bool(*value)), &[], at)?));
@@ -145,7 +155,9 @@ impl Checker<'_> {
     /// The error of a literal whose type nothing determines.
     pub(super) fn open_literal(&mut self, literal: &Literal, at: Origin) -> super::report::Stop {
         let help = match (literal.is_number(), literal.kind) {
-            (true, Kind::Int) => "write the type after the number, such as `2i64` or `2f32`, or convert with `as`",
+            (true, Kind::Int) => {
+                "write the type after the number, such as `2i64` or `2f32`, or convert with `as`"
+            }
             (true, Kind::Float) => "write the type after the number, such as `2.0f32`, or convert with `as`",
             (false, _) => "give one of its numbers a type, such as `2.0f32`, or convert it with `as f32`",
         };
@@ -178,7 +190,7 @@ impl Checker<'_> {
         what: &str,
         operands: &[(Operand, Origin)],
         at: Origin,
-    ) -> Checked<Option<DType>> {
+    ) -> Checked<Option<Found>> {
         let mut first: Option<(NodeId, Origin)> = None;
         for (operand, place) in operands {
             let Operand::Node(id) = operand else { continue };
@@ -188,8 +200,11 @@ impl Checker<'_> {
             };
             let (left, right) = (self.graph.ty(known).dtype, self.graph.ty(*id).dtype);
             if left != right {
-                let message =
-                    format!("`{what}` takes operands of one type, these are `{}` and `{}`", left.name(), right.name());
+                let message = format!(
+                    "`{what}` takes operands of one type, these are `{}` and `{}`",
+                    left.name(),
+                    right.name()
+                );
                 let diagnostic = Diagnostic::new("type-mismatch", message, at)
                     .label(known_at, format!("this is {}", self.show_type(self.graph.ty(known))))
                     .label(*place, format!("this is {}", self.show_type(self.graph.ty(*id))))
@@ -197,13 +212,19 @@ impl Checker<'_> {
                 return Err(self.report(diagnostic));
             }
         }
-        Ok(first.map(|(id, _)| self.graph.ty(id).dtype))
+        Ok(first.map(|(id, at)| Found { dtype: self.graph.ty(id).dtype, at }))
     }
 
     /// Applies an operator that keeps the element type: to literals it gives a literal of shape `shape`.
     ///
     /// All operands are literals, or all have been settled.
-    pub(super) fn apply(&mut self, op: Op, operands: &[Operand], shape: Vec<Dim>, at: Origin) -> Checked<Operand> {
+    pub(super) fn apply(
+        &mut self,
+        op: Op,
+        operands: &[Operand],
+        shape: Vec<Dim>,
+        at: Origin,
+    ) -> Checked<Operand> {
         let nodes: Vec<NodeId> = operands
             .iter()
             .filter_map(|operand| match operand {
@@ -255,12 +276,13 @@ impl Checker<'_> {
         for (operand, place) in operands {
             let shape = self.shape(&operand);
             if shape != element {
-                let diagnostic = Diagnostic::new("shape-mismatch", "the elements of a list have one shape", at)
-                    .label(first_at, format!("this has the shape {}", self.show_shape(&element)))
-                    .label(place, format!("this has the shape {}", self.show_shape(&shape)));
+                let diagnostic =
+                    Diagnostic::new("shape-mismatch", "the elements of a list have one shape", at)
+                        .label(first_at, format!("this has the shape {}", self.show_shape(&element)))
+                        .label(place, format!("this has the shape {}", self.show_shape(&shape)));
                 return Err(self.report(diagnostic));
             }
-            let operand = self.settled(operand, dtype, place)?;
+            let operand = self.settled(operand, dtype)?;
             let mut row = vec![Dim::constant(1)];
             row.extend(element.iter().cloned());
             let axes = (1..=element.len()).collect();
@@ -275,15 +297,24 @@ impl Checker<'_> {
         self.apply(Op::Concat(Concat { axis: 0 }), &rows, shape, at)
     }
 
-    /// The operand with that type, where there is one.
-    pub(super) fn settled(&mut self, operand: Operand, dtype: Option<DType>, at: Origin) -> Checked<Operand> {
-        match (operand, dtype) {
-            (Operand::Literal(literal), Some(dtype)) => {
+    /// The operand with the type that was found, where there is one.
+    pub(super) fn settled(&mut self, operand: Operand, found: Option<Found>) -> Checked<Operand> {
+        match (operand, found) {
+            (Operand::Literal(literal), Some(Found { dtype, at })) => {
                 Ok(Operand::Node(self.settle(&literal, dtype, at)?))
             }
             (operand, _) => Ok(operand),
         }
     }
+}
+
+/// The element type of several operands, and the first that has it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    /// The type.
+    pub(super) dtype: DType,
+    /// Where it comes from.
+    pub(super) at: Origin,
 }
 
 /// How to make two types one.

@@ -142,7 +142,9 @@ fn distinct(reports: Vec<Report>, broken: &BTreeSet<&str>) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     for Report { through, diagnostic } in reports {
         let again = through.iter().any(|function| broken.contains(function.as_str()));
-        if !again && seen.insert((diagnostic.code, diagnostic.at, diagnostic.message.clone())) {
+        // A circle of calls is found from each of its functions.
+        let place = if diagnostic.code == "recursion" { Origin::default() } else { diagnostic.at };
+        if !again && seen.insert((diagnostic.code, place, diagnostic.message.clone())) {
             diagnostics.push(diagnostic);
         }
     }

@@ -40,9 +40,9 @@ impl Prelude {
 
     /// The names of all functions.
     pub(super) fn names<'n>() -> impl Iterator<Item = &'n str> {
-        TEXTS.into_iter().flat_map(|text| {
-            text.split(START).skip(1).filter_map(|rest| rest.split(['(', '<']).next())
-        })
+        TEXTS
+            .into_iter()
+            .flat_map(|text| text.split(START).skip(1).filter_map(|rest| rest.split(['(', '<']).next()))
     }
 }
 

@@ -48,7 +48,12 @@ impl Checker<'_> {
     }
 
     /// Records an error that needs no more than a message.
-    pub(super) fn fail<T>(&mut self, code: &'static str, at: Origin, message: impl Into<String>) -> Checked<T> {
+    pub(super) fn fail<T>(
+        &mut self,
+        code: &'static str,
+        at: Origin,
+        message: impl Into<String>,
+    ) -> Checked<T> {
         Err(self.report(Diagnostic::new(code, message, at)))
     }
 
@@ -73,10 +78,14 @@ impl Checker<'_> {
 
 /// The candidate that `name` is most likely a misspelling of.
 pub(super) fn closest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
-    let allowed = (name.chars().count() / 3).max(1);
+    // Of short names most others are one edit away, so that only those count which differ in case.
+    let allowed = name.chars().count() / 3;
     candidates
-        .map(|candidate| (distance(name, candidate), candidate))
-        .filter(|(distance, _)| (1..=allowed).contains(distance))
+        .map(|candidate| match candidate.eq_ignore_ascii_case(name) {
+            true => (0, candidate),
+            false => (distance(name, candidate), candidate),
+        })
+        .filter(|(distance, candidate)| *distance <= allowed && *candidate != name)
         .min()
         .map(|(_, candidate)| candidate)
 }
@@ -121,9 +130,13 @@ mod tests {
 
     #[test]
     fn distance_counts_edits() {
-        for (a, b, expected) in
-            [("sum", "sum", 0), ("smu", "sum", 1), ("sofmax", "softmax", 1), ("relu", "gelu", 1), ("", "abc", 3)]
-        {
+        for (a, b, expected) in [
+            ("sum", "sum", 0),
+            ("smu", "sum", 1),
+            ("sofmax", "softmax", 1),
+            ("relu", "gelu", 1),
+            ("", "abc", 3),
+        ] {
             assert_eq!(distance(a, b), expected, "{a} {b}");
         }
     }
@@ -133,6 +146,8 @@ mod tests {
         let names = ["softmax", "sum", "relu"];
         assert_eq!(closest("sofmax", names.into_iter()), Some("softmax"));
         assert_eq!(closest("smu", names.into_iter()), Some("sum"));
+        assert_eq!(closest("b", ["a", "B"].into_iter()), Some("B"));
+        assert_eq!(closest("z", ["x", "y"].into_iter()), None);
         assert_eq!(closest("frobnicate", names.into_iter()), None);
     }
 }

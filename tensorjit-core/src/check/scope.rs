@@ -6,7 +6,7 @@ use tensorjit_runtime::abi::DType;
 
 use super::builtins;
 use super::prelude::Prelude;
-use super::report::{Checked, Report, closest};
+use super::report::{Checked, Report, Stop, closest};
 use super::value::Value;
 use crate::diag::{Diagnostic, Origin};
 use crate::dim::Dim;
@@ -126,12 +126,14 @@ impl<'a> Checker<'a> {
         if let Some(frame) = self.frames.last() {
             if let Some(binding) = frame.bindings.iter().rev().find(|binding| binding.name == name) {
                 return match &binding.value {
-                    Value::Error => Err(super::report::Stop::Reported),
+                    Value::Error => Err(Stop::Reported),
                     value => Ok(value.clone()),
                 };
             }
-            if let Some(Some(dim)) = frame.dims.get(name) {
-                return Ok(Value::Dim(dim.clone()));
+            match frame.dims.get(name) {
+                Some(Some(dim)) => return Ok(Value::Dim(dim.clone())),
+                Some(None) => return Err(self.open_symbol(name, at)),
+                None => {}
             }
             if let Some(GenericElem { dtype: Some(dtype), .. }) = frame.elems.get(name) {
                 return Ok(Value::Elem(*dtype));
@@ -141,7 +143,7 @@ impl<'a> Checker<'a> {
             && let Some(value) = self.items.consts.get(name)
         {
             return match value {
-                Value::Error => Err(super::report::Stop::Reported),
+                Value::Error => Err(Stop::Reported),
                 Value::Constant(literal, _) if self.in_constant => Ok(Value::Literal(literal.clone())),
                 value => Ok(value.clone()),
             };
@@ -152,13 +154,24 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn unknown_name(&mut self, name: &str, at: Origin) -> super::report::Stop {
+    /// The error of a symbol of a helper that the call leaves open.
+    pub(super) fn open_symbol(&mut self, name: &str, at: Origin) -> Stop {
+        let message = format!("no argument of this call says what `{name}` is");
+        let diagnostic = Diagnostic::new("symbol-open", message, at);
+        self.report(diagnostic.help("pass it as a parameter of its own: `n: int`"))
+    }
+
+    fn unknown_name(&mut self, name: &str, at: Origin) -> Stop {
         let mut diagnostic = Diagnostic::new("unknown-name", format!("there is no `{name}` here"), at);
         let is_function = self.items.functions.contains_key(name)
             || builtins::names().any(|candidate| candidate == name)
             || Prelude::names().any(|candidate| candidate == name);
         let visible = self.frames.last().into_iter().flat_map(|frame| {
-            frame.bindings.iter().map(|binding| binding.name.as_str()).chain(frame.dims.keys().map(String::as_str))
+            frame
+                .bindings
+                .iter()
+                .map(|binding| binding.name.as_str())
+                .chain(frame.dims.keys().map(String::as_str))
         });
         if is_function {
             diagnostic = diagnostic.help(format!("`{name}` is a function: call it, `{name}(..)`"));
@@ -169,7 +182,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The error of a call to a function that does not exist.
-    pub(super) fn unknown_function(&mut self, name: &Ident) -> super::report::Stop {
+    pub(super) fn unknown_function(&mut self, name: &Ident) -> Stop {
         let message = format!("there is no function `{}`", name.text);
         let mut diagnostic = Diagnostic::new("unknown-function", message, name.at);
         let known = self.items.functions.keys().copied().chain(builtins::names()).chain(Prelude::names());

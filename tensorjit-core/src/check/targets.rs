@@ -73,15 +73,22 @@ impl Found {
 
     fn expr(&mut self, expr: &Expr) {
         match &expr.kind {
-            ExprKind::Int(..) | ExprKind::Float(..) | ExprKind::Bool(_) | ExprKind::Str(_) | ExprKind::Name(_) => {}
-            ExprKind::Unary(_, inner) | ExprKind::Cast(inner, _) | ExprKind::Field(inner, _) => self.expr(inner),
+            ExprKind::Int(..)
+            | ExprKind::Float(..)
+            | ExprKind::Bool(_)
+            | ExprKind::Str(_)
+            | ExprKind::Name(_) => {}
+            ExprKind::Unary(_, inner) | ExprKind::Cast(inner, _) | ExprKind::Field(inner, _) => {
+                self.expr(inner)
+            }
             ExprKind::Binary(_, left, right) => {
                 self.expr(left);
                 self.expr(right);
             }
             ExprKind::Call { name, args, options, .. } => {
                 if DERIVATIVES.contains(&name.text.as_str()) {
-                    let by_name = options.iter().find(|(option, _)| option.text == "x").map(|(_, value)| value);
+                    let by_name =
+                        options.iter().find(|(option, _)| option.text == "x").map(|(_, value)| value);
                     if let Some(target) = args.get(1).or(by_name) {
                         self.target(target);
                     }

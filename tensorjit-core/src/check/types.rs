@@ -39,11 +39,16 @@ impl Checker<'_> {
     }
 
     fn axes_open(&mut self, name: &Ident) -> super::report::Stop {
-        self.report(Diagnostic::new("symbol-open", format!("no argument of this call says what `..{}` is", name.text), name.at))
+        self.report(Diagnostic::new(
+            "symbol-open",
+            format!("no argument of this call says what `..{}` is", name.text),
+            name.at,
+        ))
     }
 
     fn unknown_axes(&mut self, name: &Ident) -> super::report::Stop {
-        let diagnostic = Diagnostic::new("unknown-dimension", format!("there are no axes `..{}`", name.text), name.at);
+        let diagnostic =
+            Diagnostic::new("unknown-dimension", format!("there are no axes `..{}`", name.text), name.at);
         self.report(diagnostic.help(format!("helpers declare them after their name: `<..{}>`", name.text)))
     }
 
@@ -95,10 +100,11 @@ impl Checker<'_> {
             false => ("type-mismatch", Some(format!("convert it with `as {}`", ty.dtype.name()))),
             true => ("shape-mismatch", self.shape_help(&self.shape(&operand), &ty.shape)),
         };
-        let mut diagnostic = Diagnostic::new(code, format!("{what} is {}, this is {found}", self.show_type(ty)), value.at);
+        let mut diagnostic =
+            Diagnostic::new(code, format!("{what} is {}, this is {found}", self.show_type(ty)), value.at);
         diagnostic.help = help;
         if ty_at != value.at {
-            diagnostic = diagnostic.label(ty_at, format!("{} is written here", self.show_type(ty)));
+            diagnostic = diagnostic.label(ty_at, "declared here");
         }
         Err(self.report(diagnostic))
     }

@@ -43,7 +43,8 @@ fn choose(checker: &mut Checker<'_>, call: &Call<'_>, option: &str, choices: Cho
             };
             let found = choices.iter().find(|(value, _)| *value == text);
             if found.is_none() {
-                let legal = choices.iter().map(|(value, _)| *value).filter(|v| !matches!(*v, "true" | "false"));
+                let legal =
+                    choices.iter().map(|(value, _)| *value).filter(|v| !matches!(*v, "true" | "false"));
                 let quoted: Vec<String> = legal.map(|value| format!("\"{value}\"")).collect();
                 let legal = listed(quoted.iter().map(String::as_str));
                 let message = format!("`{option}` of `{}` is one of {legal}", call.name);

@@ -32,7 +32,9 @@ pub(in super::super) fn pad(checker: &mut Checker<'_>, call: &Call<'_>) -> Check
         None => {
             let dtype = checker.node_of(&operand).map(|id| checker.graph.ty(id).dtype);
             let value = match dtype {
-                Some(DType::Bool) => Value::Node(checker.add(Op::Constant(zero(DType::Bool)), &[], call.at)?),
+                Some(DType::Bool) => {
+                    Value::Node(checker.add(Op::Constant(zero(DType::Bool)), &[], call.at)?)
+                }
                 _ => Value::Literal(Literal::int(0, call.at).into()),
             };
             Placed { value, at: call.at }
@@ -44,10 +46,10 @@ pub(in super::super) fn pad(checker: &mut Checker<'_>, call: &Call<'_>) -> Check
         return checker.fail("rank", fill.at, format!("a border is filled with a scalar, this is {found}"));
     }
     let operands = [(operand, x.expr.span), (fill_operand, fill.at)];
-    let dtype = checker.unify("pad", &operands, call.at)?;
+    let found = checker.unify("pad", &operands, call.at)?;
     let [(operand, _), (fill_operand, _)] = operands;
-    let operand = checker.settled(operand, dtype, x.expr.span)?;
-    let fill = checker.settled(fill_operand, dtype, fill.at)?;
+    let operand = checker.settled(operand, found)?;
+    let fill = checker.settled(fill_operand, found)?;
     let padded = axes.iter().map(|axis| axis.extent.clone()).collect();
     Ok(checker.apply(Op::Pad(Pad { axes }), &[operand, fill], padded, call.at)?.value())
 }
@@ -87,7 +89,7 @@ impl Checker<'_> {
 
     fn pad_width(&mut self, value: &Value, at: Origin) -> Checked<Dim> {
         let width = self.value_dim(value, "the width of a border", at)?;
-        self.demand(&width, Relation::Ge, &Dim::constant(0), at, "a border is not negative")?;
+        self.demand(&width, Relation::Ge, &Dim::constant(0), at, "a border must not be negative")?;
         Ok(width)
     }
 
@@ -104,10 +106,10 @@ impl Checker<'_> {
         for item in items {
             operands.push((self.operand(&item.value, item.at)?, item.at));
         }
-        let dtype = self.unify(call.name, &operands, call.at)?;
+        let found = self.unify(call.name, &operands, call.at)?;
         let mut settled = Vec::with_capacity(operands.len());
         for (operand, at) in operands {
-            settled.push((self.settled(operand, dtype, at)?, at));
+            settled.push((self.settled(operand, found)?, at));
         }
         Ok(settled)
     }
@@ -148,7 +150,8 @@ pub(in super::super) fn concat(checker: &mut Checker<'_>, call: &Call<'_>) -> Ch
         Some(arg) => checker.axis(&arg.value, rank, arg.expr.span)?,
         None if rank > 0 => 0,
         None => {
-            let diagnostic = Diagnostic::new("rank", "scalars have no axis along which they could be joined", call.at);
+            let diagnostic =
+                Diagnostic::new("rank", "scalars have no axis along which they could be joined", call.at);
             return Err(checker.report(diagnostic.help("`stack` makes an axis")));
         }
     };

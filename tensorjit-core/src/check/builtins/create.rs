@@ -47,7 +47,8 @@ fn filled(
     let operand = checker.operand(&value, call.at)?;
     let found = checker.shape(&operand);
     if !found.is_empty() {
-        let message = format!("`{}` repeats a scalar, this has the shape {}", call.name, checker.show_shape(&found));
+        let message =
+            format!("`{}` repeats a scalar, this has the shape {}", call.name, checker.show_shape(&found));
         let diagnostic = Diagnostic::new("shape-mismatch", message, call.at);
         return Err(checker.report(diagnostic.help("`broadcast_to` repeats tensors")));
     }
@@ -129,9 +130,7 @@ pub(in super::super) fn arange(checker: &mut Checker<'_>, call: &Call<'_>) -> Ch
     let [Some(first), stop, step, dtype] = call.args.as_slice() else { return Err(lacking(checker, call)) };
     let what = "a bound of a range";
     let (start, end, end_at) = match stop {
-        None => {
-            (Dim::constant(0), checker.value_dim(&first.value, what, first.expr.span)?, first.expr.span)
-        }
+        None => (Dim::constant(0), checker.value_dim(&first.value, what, first.expr.span)?, first.expr.span),
         Some(stop) => {
             let start = checker.value_dim(&first.value, what, first.expr.span)?;
             (start, checker.value_dim(&stop.value, what, stop.expr.span)?, stop.expr.span)
@@ -149,7 +148,7 @@ pub(in super::super) fn arange(checker: &mut Checker<'_>, call: &Call<'_>) -> Ch
     };
     let length = if step > 0 { &end - &start } else { &start - &end };
     let zero = Dim::constant(0);
-    checker.demand(&length, Relation::Ge, &zero, end_at, "a range does not end before it starts")?;
+    checker.demand(&length, Relation::Ge, &zero, end_at, "a range must not end before it starts")?;
     let extent = length.ceil_div(&Dim::constant(step.abs()));
     let count = counting(extent, call.at);
     let scaled = match step {

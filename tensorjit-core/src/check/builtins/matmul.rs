@@ -8,8 +8,8 @@ use super::super::report::Checked;
 use super::super::scope::Checker;
 use super::super::value::{Placed, Value};
 use crate::diag::{Diagnostic, Origin};
-use crate::dim::facts::Verdict;
 use crate::dim::Dim;
+use crate::dim::facts::Verdict;
 use crate::graph::ops::contract::Contract;
 use crate::graph::ops::permute::Permute;
 use crate::graph::ops::reshape::Reshape;
@@ -57,7 +57,11 @@ impl Checker<'_> {
         let (x, y) = (self.graph.ty(left).shape.clone(), self.graph.ty(right).shape.clone());
         if x.is_empty() || y.is_empty() {
             let scalar = if x.is_empty() { a.at } else { b.at };
-            let diagnostic = Diagnostic::new("rank", format!("`{text}` takes vectors and matrices, this is a scalar"), scalar);
+            let diagnostic = Diagnostic::new(
+                "rank",
+                format!("`{text}` takes vectors and matrices, this is a scalar"),
+                scalar,
+            );
             return Err(self.report(diagnostic.help("multiply by a scalar with `*`")));
         }
         let pair = (x.len() - 1, y.len().saturating_sub(2));
@@ -80,14 +84,15 @@ impl Checker<'_> {
     fn factors(&mut self, text: &str, a: &Placed, b: &Placed, at: Origin) -> Checked<(NodeId, NodeId)> {
         let (left, right) = (self.operand(&a.value, a.at), self.operand(&b.value, b.at));
         let operands = [(left?, a.at), (right?, b.at)];
-        let dtype = self.unify(text, &operands, at)?;
-        if dtype == Some(DType::Bool) {
-            let diagnostic = Diagnostic::new("element-type", format!("`{text}` takes numbers, not `bool`"), at);
+        let found = self.unify(text, &operands, at)?;
+        if found.is_some_and(|found| found.dtype == DType::Bool) {
+            let diagnostic =
+                Diagnostic::new("element-type", format!("`{text}` takes numbers, not `bool`"), at);
             return Err(self.report(diagnostic.help("convert the bools first, such as with `as f32`")));
         }
         let [(left, left_at), (right, right_at)] = operands;
-        let left = self.settled(left, dtype, left_at)?.value();
-        let right = self.settled(right, dtype, right_at)?.value();
+        let left = self.settled(left, found)?.value();
+        let right = self.settled(right, found)?.value();
         Ok((self.typed(&left, left_at)?, self.typed(&right, right_at)?))
     }
 

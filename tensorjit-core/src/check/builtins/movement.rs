@@ -45,7 +45,8 @@ pub(in super::super) fn reshape(checker: &mut Checker<'_>, call: &Call<'_>) -> C
             checker.show(&target)
         );
         let diagnostic = Diagnostic::new("reshape", message, call.at);
-        let open = checker.graph.facts.decide(&count, Relation::Eq, &target) == crate::dim::facts::Verdict::Open;
+        let open =
+            checker.graph.facts.decide(&count, Relation::Eq, &target) == crate::dim::facts::Verdict::Open;
         let clause = checker.where_clause(&count, Relation::Eq, &target);
         return Err(checker.report(match open {
             true => diagnostic.help(format!("if they are always equal, say so: `{clause}`")),
@@ -62,8 +63,14 @@ impl Checker<'_> {
             return Ok(exact);
         }
         let zero = Dim::constant(0);
-        self.demand(others, Relation::Gt, &zero, at, "the extents beside -1 are not zero")?;
-        self.demand(&count.modulo(others), Relation::Eq, &zero, at, "the extents beside -1 divide the number of elements")?;
+        self.demand(others, Relation::Gt, &zero, at, "the extents beside -1 must not be zero")?;
+        self.demand(
+            &count.modulo(others),
+            Relation::Eq,
+            &zero,
+            at,
+            "the extents beside -1 must divide the number of elements",
+        )?;
         Ok(self.graph.facts.normalize(&count.floor_div(others)))
     }
 

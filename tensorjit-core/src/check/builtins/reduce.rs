@@ -28,7 +28,7 @@ pub(in super::super) fn prod(checker: &mut Checker<'_>, call: &Call<'_>) -> Chec
 /// `max(x, axis, keepdims)`; of two dimensions, the larger one.
 pub(in super::super) fn max(checker: &mut Checker<'_>, call: &Call<'_>) -> Checked<Value> {
     match of_dims(call) {
-        Some((a, b)) => Ok(Value::Dim(a.maximum(&b))),
+        Some((a, b)) => Ok(Value::Dim(checker.dim_extremum(&a, &b, true))),
         None => reduce(checker, call, ReduceKind::Max),
     }
 }
@@ -36,7 +36,7 @@ pub(in super::super) fn max(checker: &mut Checker<'_>, call: &Call<'_>) -> Check
 /// `min(x, axis, keepdims)`; of two dimensions, the smaller one.
 pub(in super::super) fn min(checker: &mut Checker<'_>, call: &Call<'_>) -> Checked<Value> {
     match of_dims(call) {
-        Some((a, b)) => Ok(Value::Dim(a.minimum(&b))),
+        Some((a, b)) => Ok(Value::Dim(checker.dim_extremum(&a, &b, false))),
         None => reduce(checker, call, ReduceKind::Min),
     }
 }
@@ -214,16 +214,24 @@ impl Checker<'_> {
     pub(super) fn axis(&mut self, value: &Value, rank: usize, at: Origin) -> Checked<usize> {
         let Some(axis) = value.as_int() else {
             let diagnostic = Diagnostic::new("axis", "an axis is an integer constant", at);
-            return Err(self.report(diagnostic.help("write a number, or a tuple of numbers such as `(0, -1)`")));
+            return Err(
+                self.report(diagnostic.help("write a number, or a tuple of numbers such as `(0, -1)`"))
+            );
         };
         let counted = if axis < 0 { axis.saturating_add(rank as i64) } else { axis };
         match usize::try_from(counted) {
             Ok(counted) if counted < rank => Ok(counted),
             _ => {
-                let diagnostic = Diagnostic::new("axis", format!("there is no axis {axis} in {}", counted_axes(rank)), at);
+                let diagnostic = Diagnostic::new(
+                    "axis",
+                    format!("there is no axis {axis}: the tensor has {}", counted_axes(rank)),
+                    at,
+                );
                 Err(self.report(match rank {
                     0 => diagnostic.help("a scalar has no axes"),
-                    _ => diagnostic.help(format!("axes are 0 to {}, or -1 to -{rank} from the last", rank - 1)),
+                    _ => {
+                        diagnostic.help(format!("axes are 0 to {}, or -1 to -{rank} from the last", rank - 1))
+                    }
                 }))
             }
         }

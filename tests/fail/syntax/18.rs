@@ -1,0 +1,10 @@
+use tensorjit::tensor_fn;
+
+tensor_fn! {
+    pub fn f(x: f32[3]) -> f32 {
+        x[0] = 1;
+        sum(x)
+    }
+}
+
+fn main() {}
