@@ -3,6 +3,7 @@
 mod matmul;
 mod objects;
 mod prims;
+mod rows;
 mod run;
 mod scalar;
 
@@ -10,6 +11,7 @@ use std::ptr;
 
 use tensorjit_runtime::abi::{DType, Host, Level};
 
+use self::scalar::Scalar;
 use super::load::Loaded;
 use super::{Visibility, compile, targets};
 use crate::lanes::Val;
@@ -91,6 +93,19 @@ impl Compiled {
         let entry = self.loaded.entry(symbol).expect("is exported");
         // SAFETY: the test that wrote the kernel passes arguments as long as it needs.
         unsafe { entry(args.as_ptr(), dims.as_ptr(), arena.as_mut_ptr(), ptr::from_ref(&host)) };
+    }
+
+    /// Runs one that maps the elements of its arguments to one element of the given type each.
+    fn map(&self, symbol: &str, samples: &[Vec<Scalar>], result: DType) -> Vec<Scalar> {
+        let arity = samples.first().map_or(0, Vec::len);
+        let mut inputs: Vec<Vec<u8>> = (0..arity)
+            .map(|position| samples.iter().flat_map(|args| args[position].bytes()).collect())
+            .collect();
+        let mut output = vec![0_u8; samples.len() * result.size()];
+        let mut args: Vec<*mut u8> = inputs.iter_mut().map(|input| input.as_mut_ptr()).collect();
+        args.push(output.as_mut_ptr());
+        self.run(symbol, &args, &[samples.len() as i64], &mut []);
+        output.chunks(result.size()).map(|bytes| Scalar::read(result, bytes)).collect()
     }
 }
 

@@ -5,7 +5,7 @@ use std::iter;
 
 use tensorjit_runtime::abi::DType;
 
-use super::scalar::{Scalar, eval, specials};
+use super::scalar::{self, Scalar, eval, specials};
 use super::{Compiled, TRIPLE, runnable};
 use crate::codegen::object::{MAY_IMPORT, undefined_symbols};
 use crate::codegen::{Visibility, compile, compile_all, targets};
@@ -102,12 +102,7 @@ impl Row {
         let mut samples: Vec<Vec<Scalar>> =
             tuples.filter(|args| eval(self.prim, args, true).is_some()).collect();
         // As many as the widest vector needs.
-        for again in (0..samples.len()).cycle() {
-            if samples.len().is_multiple_of(32) {
-                break;
-            }
-            samples.push(samples[again].clone());
-        }
+        scalar::pad(&mut samples);
         samples
     }
 }
@@ -128,19 +123,10 @@ fn operations_compute_what_they_say() {
         let compiled = Compiled::of(&kernels);
         for (number, row) in rows.iter().enumerate() {
             let samples = row.samples();
-            let arity = row.operands().len();
-            let mut inputs: Vec<Vec<u8>> = (0..arity)
-                .map(|position| samples.iter().flat_map(|args| args[position].bytes()).collect())
-                .collect();
             for lanes in LANES {
-                let size = row.result.size();
-                let mut output = vec![0_u8; samples.len() * size];
-                let mut args: Vec<*mut u8> = inputs.iter_mut().map(|input| input.as_mut_ptr()).collect();
-                args.push(output.as_mut_ptr());
-                compiled.run(&format!("row{number}_{lanes}"), &args, &[samples.len() as i64], &mut []);
-                for (args, found) in samples.iter().zip(output.chunks(size)) {
+                let results = compiled.map(&format!("row{number}_{lanes}"), &samples, row.result);
+                for (args, found) in samples.iter().zip(results) {
                     let expected = eval(row.prim, args, target.fma).expect("samples are defined");
-                    let found = Scalar::read(row.result, found);
                     assert!(
                         expected.same(found),
                         "{row:?} of {args:?}: {found:?}, not {expected:?}, {lanes} lanes, {:?}",

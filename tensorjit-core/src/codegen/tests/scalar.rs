@@ -2,6 +2,7 @@
 
 use tensorjit_runtime::abi::DType;
 
+use crate::graph::value;
 use crate::lanes::{Cmp, Prim};
 
 /// A number of one of the types.
@@ -15,6 +16,16 @@ pub(super) enum Scalar {
 }
 
 use Scalar::*;
+
+/// Repeats tuples until the widest vector divides their number.
+pub(super) fn pad(samples: &mut Vec<Vec<Scalar>>) {
+    for again in (0..samples.len()).cycle() {
+        if samples.len().is_multiple_of(64) {
+            return;
+        }
+        samples.push(samples[again].clone());
+    }
+}
 
 /// The values of a type that meet each other.
 pub(super) fn specials(dtype: DType) -> Vec<Scalar> {
@@ -76,6 +87,28 @@ impl Scalar {
             DType::I64 => I64(i64::from_ne_bytes(bytes.try_into().expect(wrong))),
             DType::F32 => F32(f32::from_ne_bytes(bytes.try_into().expect(wrong))),
             DType::F64 => F64(f64::from_ne_bytes(bytes.try_into().expect(wrong))),
+        }
+    }
+
+    /// The number of a type nearest to `value`; a bool is whether it is below a half.
+    pub(super) fn of(dtype: DType, value: f64) -> Scalar {
+        match dtype {
+            DType::Bool => Bool(value < 0.5),
+            DType::I32 => I32(value as i32),
+            DType::I64 => I64(value as i64),
+            DType::F32 => F32(value as f32),
+            DType::F64 => F64(value),
+        }
+    }
+
+    /// As the oracle holds it.
+    pub(super) fn wide(self) -> value::Scalar {
+        match self {
+            Bool(x) => value::Scalar::Bool(x),
+            I32(x) => value::Scalar::Int(x.into()),
+            I64(x) => value::Scalar::Int(x),
+            F32(x) => value::Scalar::Float(x.into()),
+            F64(x) => value::Scalar::Float(x),
         }
     }
 
