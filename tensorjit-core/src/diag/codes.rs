@@ -102,7 +102,8 @@ mod tests {
                     for rest in text.split(opening).skip(1) {
                         let name =
                             rest.trim_start().strip_prefix('"').and_then(|rest| rest.split('"').next());
-                        found.extend(name.map(str::to_owned));
+                        let is_name = |name: &&str| name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+                        found.extend(name.filter(is_name).map(str::to_owned));
                     }
                 }
             }

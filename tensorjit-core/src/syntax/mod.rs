@@ -4,6 +4,7 @@
 //! parser is its own.  Only this module and the macro know spans; everything after it sees [`Origin`]s.
 
 pub mod ast;
+pub mod cases;
 mod literal;
 mod parser;
 mod render;
