@@ -112,8 +112,9 @@ unsafe fn attempt(
         }
     }
     let arena = arena_bytes(function, symbols)?;
-    let bytes = arena.checked_add(staging_bytes(args)?).ok_or(Fault::WorkspaceOverflow)?;
-    let mut launch = Launch { function, entry, args, symbols, outputs, arena };
+    let staging = staging_bytes(args)?;
+    let bytes = arena.checked_add(staging).ok_or(Fault::WorkspaceOverflow)?;
+    let mut launch = Launch { function, entry, args, symbols, outputs, arena, staged: staging > 0 };
     match workspace {
         // SAFETY: the caller's promise, and all checks have passed.
         Some(workspace) => unsafe { launch.within(workspace, bytes) },
@@ -158,6 +159,8 @@ struct Launch<'c, 'a> {
     outputs: &'c mut [Output],
     /// Where staged arguments begin in the workspace.
     arena: usize,
+    /// Whether there are any.
+    staged: bool,
 }
 
 impl Launch<'_, '_> {
@@ -177,14 +180,13 @@ impl Launch<'_, '_> {
     ///
     /// That of [`Launch::within`], and `memory` has the bytes that it names.
     unsafe fn run(&mut self, memory: *mut u8) {
-        let Launch { function, entry, args, symbols, .. } = *self;
+        let Launch { function, entry, args, symbols, staged, .. } = *self;
         let mut addresses: Stack<*mut u8, 32> = Stack::filled(std::ptr::null_mut(), function.params.len());
-        let mut staged = false;
         let mut next = memory.wrapping_add(self.arena);
         for (address, (arg, param)) in addresses.iter_mut().zip(args.iter().zip(function.params)) {
             *address = arg.data;
-            if !arg.is_dense() {
-                (*address, staged) = (next, true);
+            if staged && !arg.is_dense() {
+                *address = next;
                 next = next.wrapping_add(dense_bytes(arg).unwrap_or(0));
                 if param.role != Role::Output {
                     // SAFETY: the argument is live and initialised; its copy has room in the workspace.

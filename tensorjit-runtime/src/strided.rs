@@ -19,13 +19,13 @@ impl ArgView<'_> {
     /// The number of elements; `None` where the non-zero extents multiply to more bytes than memory can hold.
     #[inline]
     pub(crate) fn len(&self) -> Option<usize> {
-        let (mut product, mut empty) = (self.dtype.size(), false);
+        let (mut product, mut empty) = (1_usize, false);
         for &extent in self.shape() {
             empty |= extent == 0;
             product = product.checked_mul(extent.max(1))?;
         }
-        isize::try_from(product).ok()?;
-        Some(if empty { 0 } else { product / self.dtype.size() })
+        isize::try_from(product.checked_mul(self.dtype.size())?).ok()?;
+        Some(if empty { 0 } else { product })
     }
 
     /// Whether its elements lie in row-major order without gaps.
