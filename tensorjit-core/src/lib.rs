@@ -22,3 +22,6 @@ pub mod pipeline;
 pub mod docs;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+
+/// A hash of the compiler's own sources.
+pub const FINGERPRINT: &str = env!("TENSORJIT_FINGERPRINT");

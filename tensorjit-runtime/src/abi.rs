@@ -3,6 +3,9 @@
 //! The macro emits one constant [`Function`] for each public tensor function.  [`crate::call`] executes it:
 //! it binds the dimensions from the arguments' axes, checks them, reserves the workspace, and jumps.
 
+/// Which contract this is; it is raised with every change to what an entry is handed.
+pub const VERSION: u32 = 1;
+
 /// The type of a tensor's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]

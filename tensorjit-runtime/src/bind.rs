@@ -52,8 +52,8 @@ fn divide(extent: usize, offset: i64, scale: i64) -> Option<i64> {
     if scale == 1 {
         return Some(difference);
     }
-    let exact = difference.checked_rem(scale)? == 0;
-    if exact { difference.checked_div(scale) } else { None }
+    let value = difference.checked_div(scale)?;
+    (value.checked_mul(scale)? == difference).then_some(value)
 }
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ unsafe fn attempt(
         Some(given) => bind::take_given(function, given, symbols)?,
         None => bind::solve(function, args, symbols),
     }
-    check::check(function, args, symbols, given.is_some())?;
+    let staging = check::check(function, args, symbols, given.is_some())?;
     let entry = level::pick(function).ok_or(Fault::Level)?.entry;
     for (position, output) in outputs.iter_mut().enumerate() {
         let index = args.len() + position;
@@ -112,7 +112,6 @@ unsafe fn attempt(
         }
     }
     let arena = arena_bytes(function, symbols)?;
-    let staging = staging_bytes(args)?;
     let bytes = arena.checked_add(staging).ok_or(Fault::WorkspaceOverflow)?;
     let mut launch = Launch { function, entry, args, symbols, outputs, arena, staged: staging > 0 };
     match workspace {
@@ -133,16 +132,6 @@ unsafe fn attempt(
 fn arena_bytes(function: &Function, symbols: &[i64]) -> Result<usize, Fault> {
     let bytes = eval(&function.workspace, symbols).ok().and_then(|bytes| usize::try_from(bytes).ok());
     bytes.and_then(|bytes| bytes.checked_next_multiple_of(ALIGN)).ok_or(Fault::WorkspaceOverflow)
-}
-
-/// What dense copies of arguments with gaps or other orders take.
-fn staging_bytes(args: &[ArgView<'_>]) -> Result<usize, Fault> {
-    let mut total = 0_usize;
-    for arg in args.iter().filter(|arg| !arg.is_dense()) {
-        total =
-            dense_bytes(arg).and_then(|bytes| total.checked_add(bytes)).ok_or(Fault::WorkspaceOverflow)?;
-    }
-    Ok(total)
 }
 
 /// Bytes of a dense copy, rounded up so that what follows is aligned.

@@ -4,33 +4,63 @@ use crate::abi::{Check, DType, DimExpr, Function, Relation, Solve};
 use crate::arg::{ArgView, MAX_RANK};
 use crate::dims::{NoValue, UNKNOWN, eval};
 use crate::fault::{Axis, Fault};
+use crate::strided::Survey;
+use crate::workspace::ALIGN;
 
 /// Checks every axis in order, then the symbols, the conditions, and the values of index tensors.
+///
+/// Returns the bytes of workspace that dense copies of arguments take, each rounded up to [`ALIGN`].
 #[inline]
 pub(crate) fn check(
     function: &Function,
     args: &[ArgView<'_>],
     symbols: &[i64],
     given: bool,
-) -> Result<(), Fault> {
+) -> Result<usize, Fault> {
     let axis = axes(function, args, symbols);
     // Given symbols were checked when they were taken.
     let bound = if given { None } else { bounds(function, args, symbols) };
-    match (axis, bound) {
-        (None, None) => {}
-        (Some((_, fault)), None) | (None, Some((_, fault))) => return Err(fault),
-        (Some(first), Some(second)) => return Err(if second.0 <= first.0 { second.1 } else { first.1 }),
-    }
+    let staging = sizes(args);
+    let (None, None, Ok(staging)) = (axis, bound, staging) else {
+        return Err(first(axis, bound, staging.err()));
+    };
     if let Some(symbol) = symbols.iter().position(|&value| value == UNKNOWN) {
         return Err(Fault::Unbound { symbol });
     }
     conditions(function, symbols)?;
-    indices(function, args, symbols)
+    indices(function, args, symbols)?;
+    Ok(staging)
+}
+
+/// A fault and where the reader of the arguments, from the first to the last, meets it.
+type Found = (Axis, Fault);
+
+/// The first of three faults, of which there is one at least.
+#[cold]
+fn first(axis: Option<Found>, bound: Option<Found>, size: Option<Found>) -> Fault {
+    let found = [bound, axis, size].into_iter().flatten().min_by_key(|(at, _)| *at);
+    found.map_or(Fault::WorkspaceOverflow, |(_, fault)| fault)
+}
+
+/// The bytes that dense copies take, or the first argument that no memory could hold.
+#[inline]
+fn sizes(args: &[ArgView<'_>]) -> Result<usize, Found> {
+    let mut total = 0_usize;
+    for (param, arg) in args.iter().enumerate() {
+        let bytes = match arg.survey() {
+            Some(Survey { dense: true, .. }) => continue,
+            Some(Survey { len, .. }) => total.checked_add(len * arg.dtype.size()),
+            None => None,
+        };
+        let rounded = bytes.and_then(|bytes| bytes.checked_next_multiple_of(ALIGN));
+        total = rounded.ok_or((Axis { param, axis: MAX_RANK }, Fault::Size { param }))?;
+    }
+    Ok(total)
 }
 
 /// The first axis that has not the extent of its expression.
 #[inline]
-fn axes(function: &Function, args: &[ArgView<'_>], symbols: &[i64]) -> Option<(Axis, Fault)> {
+fn axes(function: &Function, args: &[ArgView<'_>], symbols: &[i64]) -> Option<Found> {
     for (param, (info, arg)) in function.params.iter().zip(args).enumerate() {
         for (axis, (expr, &found)) in info.shape.iter().zip(arg.shape()).enumerate() {
             let at = Axis { param, axis };
@@ -45,9 +75,6 @@ fn axes(function: &Function, args: &[ArgView<'_>], symbols: &[i64]) -> Option<(A
                     }
                 }
             }
-        }
-        if arg.len().is_none() {
-            return Some((Axis { param, axis: MAX_RANK }, Fault::Size { param }));
         }
     }
     None
@@ -64,7 +91,7 @@ fn source(function: &Function, at: Axis, symbols: &[i64]) -> Option<usize> {
 
 /// The first axis from which a symbol outside its bounds was solved.
 #[inline]
-fn bounds(function: &Function, args: &[ArgView<'_>], symbols: &[i64]) -> Option<(Axis, Fault)> {
+fn bounds(function: &Function, args: &[ArgView<'_>], symbols: &[i64]) -> Option<Found> {
     let outside = |(&value, info): (&i64, &crate::abi::Symbol)| {
         value != UNKNOWN && !(info.low..=info.high).contains(&value)
     };
@@ -75,7 +102,7 @@ fn bounds(function: &Function, args: &[ArgView<'_>], symbols: &[i64]) -> Option<
 }
 
 #[cold]
-fn first_outside(function: &Function, args: &[ArgView<'_>], symbols: &[i64]) -> Option<(Axis, Fault)> {
+fn first_outside(function: &Function, args: &[ArgView<'_>], symbols: &[i64]) -> Option<Found> {
     let faults = function.solve.iter().filter_map(|row| {
         let (symbol, at) = (row.symbol as usize, Axis { param: row.param as usize, axis: row.axis as usize });
         let (info, value) = (function.symbols.get(symbol)?, *symbols.get(symbol)?);

@@ -12,11 +12,11 @@ pub mod arg;
 mod strided;
 pub mod error;
 mod fault;
+mod workspace;
 mod bind;
 mod check;
 mod host;
 mod level;
-mod workspace;
 pub mod outputs;
 pub mod call;
 

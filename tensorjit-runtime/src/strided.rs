@@ -15,32 +15,40 @@ pub(crate) enum Direction {
 /// first cache beside its mirror image.
 const TILE: usize = 32;
 
+/// What shape and strides say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Survey {
+    /// The number of elements.
+    pub(crate) len: usize,
+    /// Whether they lie in row-major order without gaps.
+    pub(crate) dense: bool,
+}
+
 impl ArgView<'_> {
     /// The number of elements; `None` where the non-zero extents multiply to more bytes than memory can hold.
     #[inline]
     pub(crate) fn len(&self) -> Option<usize> {
-        let (mut product, mut empty) = (1_usize, false);
-        for &extent in self.shape() {
-            empty |= extent == 0;
-            product = product.checked_mul(extent.max(1))?;
-        }
-        isize::try_from(product.checked_mul(self.dtype.size())?).ok()?;
-        Some(if empty { 0 } else { product })
+        self.survey().map(|survey| survey.len)
     }
 
     /// Whether its elements lie in row-major order without gaps.
     #[inline]
     pub(crate) fn is_dense(&self) -> bool {
-        let mut expected = 1;
-        let mut dense = true;
+        self.survey().is_some_and(|survey| survey.dense)
+    }
+
+    /// Both in one pass.
+    #[inline]
+    pub(crate) fn survey(&self) -> Option<Survey> {
+        let (mut product, mut empty, mut dense) = (1_usize, false, true);
         for (&extent, &stride) in self.shape().iter().zip(self.strides()).rev() {
-            if extent == 0 {
-                return true;
-            }
-            dense &= extent == 1 || stride == expected;
-            expected = expected.wrapping_mul(extent as isize);
+            // The product is the stride of a row-major order; it is at most `isize::MAX`, or there is no survey.
+            dense &= extent == 1 || stride == product as isize;
+            empty |= extent == 0;
+            product = product.checked_mul(extent.max(1))?;
         }
-        dense
+        isize::try_from(product.checked_mul(self.dtype.size())?).ok()?;
+        Some(Survey { len: if empty { 0 } else { product }, dense: dense | empty })
     }
 
     /// Copies all elements between the view and `dense`.

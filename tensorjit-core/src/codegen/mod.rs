@@ -56,6 +56,11 @@ pub struct Listing {
 /// where they belong, so that only what lowering leaves behind has to be cleaned up.
 const PASSES: &str = "function(instcombine<no-verify-fixpoint>,simplifycfg)";
 
+/// The version of LLVM: major, minor, patch.
+pub fn llvm_version() -> (u32, u32, u32) {
+    inkwell::support::get_llvm_version()
+}
+
 /// Compiles kernels of one target into one object; each becomes a function with the given symbol name.
 pub fn compile(kernels: &[(String, Kernel)], visibility: Visibility) -> Result<Object, Bug> {
     let context = Context::create();

@@ -1,0 +1,150 @@
+//! The constant that the runtime executes: dimension programs, checks, shapes, entries.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+use tensorjit_core::dim::Dim;
+use tensorjit_core::dim::program::SolveRow;
+use tensorjit_runtime::abi::{DimOp, Level, Role};
+
+use super::{Signature, Tensor, own};
+use crate::facts::{CodeFacts, Program};
+
+/// What code generation adds to a signature.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Code {
+    /// The library to link; none where no code is made.
+    pub(crate) library: Option<String>,
+    /// The entries, highest level first.
+    pub(crate) entries: Vec<EntryPoint>,
+    /// What is known of it.
+    pub(crate) facts: CodeFacts,
+}
+
+/// The code for one level.
+#[derive(Clone, Debug)]
+pub(crate) struct EntryPoint {
+    /// What the machine must have.
+    pub(crate) level: Level,
+    /// The symbol in the library.
+    pub(crate) symbol: String,
+}
+
+/// `static FUNCTION`, `const KERNELS`, and the imports of the machine code.
+pub(super) fn descriptor(face: &TokenStream, signature: &Signature, code: &Code) -> TokenStream {
+    let writer = Writer { face, signature };
+    let name = signature.name.to_string();
+    let symbols = signature.facts.symbols.iter().map(|symbol| {
+        let (name, low, high) = (&symbol.name, symbol.low, symbol.high);
+        quote!(#face::abi::Symbol { name: #name, low: #low, high: #high })
+    });
+    let params = signature.params.iter().map(|param| {
+        writer.param(&param.name.to_string(), &param.tensor, param.role, param.index_bound.as_ref())
+    });
+    let results = signature
+        .results
+        .iter()
+        .enumerate()
+        .map(|(index, tensor)| writer.param(&signature.result_name(index), tensor, Role::Output, None));
+    let solve = signature.solve();
+    let solve = solve.iter().map(|row| writer.solve(row));
+    let checks = signature.conditions.iter().map(|condition| {
+        let (left, right) = (writer.dim(&condition.left), writer.dim(&condition.right));
+        let relation = variant(condition.relation);
+        quote!(#face::abi::Check { left: #left, relation: #face::abi::Relation::#relation, right: #right })
+    });
+    let workspace = writer.program(&code.facts.workspace);
+    let kernels = code.facts.kernels.iter().map(|text| quote!(#face::abi::KernelInfo { text: #text }));
+    let entries = code.entries.iter().map(|entry| {
+        let (level, symbol) = (variant(entry.level), own(&entry.symbol));
+        quote!(#face::abi::LevelEntry { level: #face::abi::Level::#level, entry: #symbol })
+    });
+    let imports = imports(face, code);
+    quote! {
+        /// What each kernel of the function does, in the order in which they run.
+        pub const KERNELS: &[#face::abi::KernelInfo] = &[#(#kernels),*];
+
+        #[doc(hidden)]
+        pub static FUNCTION: #face::abi::Function = #face::abi::Function {
+            name: #name,
+            symbols: &[#(#symbols),*],
+            params: &[#(#params,)* #(#results),*],
+            solve: &[#(#solve),*],
+            checks: &[#(#checks),*],
+            workspace: #workspace,
+            entries: &[#(#entries),*],
+            kernels: KERNELS,
+        };
+
+        #imports
+    }
+}
+
+fn imports(face: &TokenStream, code: &Code) -> Option<TokenStream> {
+    let library = code.library.as_ref()?;
+    let symbols: Vec<Ident> = code.entries.iter().map(|entry| own(&entry.symbol)).collect();
+    Some(quote! {
+        #[link(name = #library, kind = "static")]
+        unsafe extern "C" {
+            #(fn #symbols(
+                args: *const *mut ::core::primitive::u8,
+                dims: *const ::core::primitive::i64,
+                arena: *mut ::core::primitive::u8,
+                host: *const #face::abi::Host,
+            );)*
+        }
+    })
+}
+
+struct Writer<'s> {
+    face: &'s TokenStream,
+    signature: &'s Signature,
+}
+
+impl Writer<'_> {
+    fn dim(&self, dim: &Dim) -> TokenStream {
+        // The front end has refused factors that do not fit; a program without a value fails at call time.
+        self.program(&Program::new(&self.signature.facts, dim).unwrap_or_default())
+    }
+
+    fn program(&self, program: &Program) -> TokenStream {
+        let (face, text) = (self.face, &program.text);
+        let ops = program.ops.iter().map(|op| match op {
+            DimOp::Const(value) => quote!(#face::abi::DimOp::Const(#value)),
+            DimOp::Symbol(symbol) => quote!(#face::abi::DimOp::Symbol(#symbol)),
+            other => {
+                let name = variant(other);
+                quote!(#face::abi::DimOp::#name)
+            }
+        });
+        quote!(#face::abi::DimExpr { program: &[#(#ops),*], text: #text })
+    }
+
+    fn param(&self, name: &str, tensor: &Tensor, role: Role, index_bound: Option<&Dim>) -> TokenStream {
+        let face = self.face;
+        let (dtype, role) = (variant(tensor.dtype), variant(role));
+        let shape = tensor.shape.iter().map(|dim| self.dim(dim));
+        let bound = match index_bound.map(|dim| self.dim(dim)) {
+            Some(dim) => quote!(::core::option::Option::Some(#dim)),
+            None => quote!(::core::option::Option::None),
+        };
+        quote!(#face::abi::Param {
+            name: #name,
+            dtype: #face::abi::DType::#dtype,
+            role: #face::abi::Role::#role,
+            shape: &[#(#shape),*],
+            index_bound: #bound,
+        })
+    }
+
+    fn solve(&self, row: &SolveRow) -> TokenStream {
+        let face = self.face;
+        let SolveRow { symbol, param, axis, scale, offset } = row;
+        let (symbol, offset) = (symbol.0, self.dim(offset));
+        quote!(#face::abi::Solve { symbol: #symbol, param: #param, axis: #axis, scale: #scale, offset: #offset })
+    }
+}
+
+/// The name of a variant without fields.
+fn variant(value: impl std::fmt::Debug) -> Ident {
+    own(&format!("{value:?}"))
+}

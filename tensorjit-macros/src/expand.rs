@@ -1,0 +1,179 @@
+//! The macro on one page: tokens in, the compiler called, items and errors out.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote;
+use tensorjit_core::autodiff;
+use tensorjit_core::check::{CheckedFunction, check};
+use tensorjit_core::codegen;
+use tensorjit_core::diag::Failure;
+use tensorjit_core::syntax::ast::{Block, Item};
+use tensorjit_core::syntax::sources::Sources;
+use tensorjit_core::syntax::{Parsed, parse};
+use tensorjit_runtime::abi::Role;
+
+use crate::emit::{self, Code, Param, Signature, Tensor};
+use crate::header::Input;
+use crate::native::{Backend, reachable};
+use crate::options::{Options, VARIABLES};
+use crate::report;
+use crate::session::Session;
+
+/// The expansion of one block.
+pub(crate) fn expand(input: Input, session: &Session) -> TokenStream {
+    let Parsed { block, sources, diagnostics } = parse(input.user);
+    let face = &input.face;
+    let checked = if diagnostics.is_empty() { check(&block) } else { Err(Failure::User(diagnostics)) };
+    let items = checked.and_then(|functions| {
+        let writer = Writer { face, sources: &sources };
+        if session.code {
+            writer.with_code(functions, &input.triple, &input.features, session)
+        } else {
+            writer.without_code(functions)
+        }
+    });
+    let items = items.unwrap_or_else(|failure| {
+        let errors = report::failure(&failure, &sources);
+        let stubs = public_functions(&block).map(|function| emit::stub(face, function));
+        quote!(#errors #(#stubs)*)
+    });
+    let consts = constants(&block);
+    let variables = VARIABLES;
+    // Cargo expands again when one of these changes.
+    quote! {
+        #(const _: ::core::option::Option<&::core::primitive::str> = ::core::option_env!(#variables);)*
+        #(#consts)*
+        #items
+    }
+}
+
+fn public_functions(block: &Block) -> impl Iterator<Item = &tensorjit_core::syntax::ast::Function> {
+    block.items.iter().filter_map(|item| match item {
+        Item::Fn(function) if function.public => Some(function),
+        Item::Fn(_) | Item::Const(_) => None,
+    })
+}
+
+fn constants(block: &Block) -> impl Iterator<Item = &TokenStream> {
+    block.items.iter().filter_map(|item| match item {
+        Item::Const(constant) => Some(&constant.tokens),
+        Item::Fn(_) => None,
+    })
+}
+
+/// Makes items of checked functions.
+struct Writer<'s> {
+    face: &'s TokenStream,
+    sources: &'s Sources,
+}
+
+impl Writer<'_> {
+    /// Items alone, after all that can be wrong with derivatives has been found.
+    fn without_code(&self, functions: Vec<CheckedFunction>) -> Result<TokenStream, Failure> {
+        let mut items = TokenStream::new();
+        let mut problems = Vec::new();
+        for mut function in functions {
+            let graph = std::mem::take(&mut function.graph);
+            let facts = graph.facts.clone();
+            collect(autodiff::run(graph), &mut problems)?;
+            function.graph.facts = facts;
+            items.extend(emit::items(self.face, &self.signature(function), &Code::default()));
+        }
+        if problems.is_empty() { Ok(items) } else { Err(Failure::User(problems)) }
+    }
+
+    /// Items with the machine code that they call.
+    fn with_code(
+        &self,
+        functions: Vec<CheckedFunction>,
+        triple: &str,
+        features: &[String],
+        session: &Session,
+    ) -> Result<TokenStream, Failure> {
+        if functions.is_empty() {
+            return Ok(TokenStream::new());
+        }
+        let options = match Options::current() {
+            Ok(options) => options,
+            Err(message) => return Ok(self.refused(&functions, &message)),
+        };
+        let targets = match codegen::targets(triple, session.cpu.as_deref()) {
+            Ok(targets) => reachable(targets, features, &options),
+            Err(unsupported) => return Ok(self.refused(&functions, &unsupported.to_string())),
+        };
+        let Some(folder) = session.folder() else {
+            let message = "no folder for kernels is among the search paths of this compiler; cargo passes the one \
+                           of tensorjit's build script as `-L native=..`";
+            return Ok(self.refused(&functions, message));
+        };
+        let backend = Backend { targets, folder, options: &options };
+        let mut items = TokenStream::new();
+        let mut problems = Vec::new();
+        for mut function in functions {
+            let states: Vec<u32> = (0..)
+                .zip(&function.params)
+                .filter_map(|(index, param)| (param.role == Role::State).then_some(index))
+                .collect();
+            let graph = std::mem::take(&mut function.graph);
+            let facts = graph.facts.clone();
+            let code = collect(backend.code(graph, &states), &mut problems)?;
+            function.graph.facts = facts;
+            if let Some(code) = code {
+                items.extend(emit::items(self.face, &self.signature(function), &code));
+            }
+        }
+        if problems.is_empty() { Ok(items) } else { Err(Failure::User(problems)) }
+    }
+
+    /// An error that no line of the block causes, and items without code, so that it stays the only one.
+    fn refused(&self, functions: &[CheckedFunction], message: &str) -> TokenStream {
+        let error = report::error(message, Span::call_site(), Span::call_site());
+        let items = functions
+            .iter()
+            .map(|function| emit::items(self.face, &self.signature(function.clone()), &Code::default()));
+        quote!(#error #(#items)*)
+    }
+
+    fn signature(&self, function: CheckedFunction) -> Signature {
+        let ident = |name: &str, at| named(name, self.sources.spans(at).0);
+        let params = function.params.into_iter().map(|param| Param {
+            name: ident(&param.name, param.at),
+            tensor: Tensor { dtype: param.dtype, shape: param.shape },
+            role: param.role,
+            index_bound: param.index_bound,
+        });
+        let results =
+            function.results.into_iter().map(|(_, ty)| Tensor { dtype: ty.dtype, shape: ty.shape.to_vec() });
+        Signature {
+            attributes: function.attributes,
+            visibility: function.visibility,
+            name: ident(&function.name, function.name_at),
+            facts: function.graph.facts,
+            conditions: function.conditions,
+            params: params.collect(),
+            results: results.collect(),
+            tuple: function.tuple,
+        }
+    }
+}
+
+/// Takes a user's errors aside, so that those of all functions are shown; a bug ends the expansion.
+fn collect<T>(
+    result: Result<T, Failure>,
+    problems: &mut Vec<tensorjit_core::diag::Diagnostic>,
+) -> Result<Option<T>, Failure> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(Failure::User(found)) => {
+            problems.extend(found);
+            Ok(None)
+        }
+        Err(bug) => Err(bug),
+    }
+}
+
+/// The user's name at its place.
+fn named(name: &str, span: Span) -> Ident {
+    let mut ident = emit::public(name);
+    ident.set_span(span);
+    ident
+}

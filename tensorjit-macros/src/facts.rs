@@ -1,0 +1,100 @@
+//! What the descriptor says of machine code, as the text that is kept beside the archive.
+
+use std::fmt::Write as _;
+
+use tensorjit_core::dim::Dim;
+use tensorjit_core::dim::facts::Facts;
+use tensorjit_core::dim::program::{TooLarge, compile};
+use tensorjit_runtime::abi::DimOp;
+
+/// A dimension expression as the runtime takes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Program {
+    /// The postfix program.
+    pub(crate) ops: Vec<DimOp>,
+    /// As the user would write it.
+    pub(crate) text: String,
+}
+
+/// What is known of a function once it is compiled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CodeFacts {
+    /// Bytes of workspace.
+    pub(crate) workspace: Program,
+    /// What each kernel does.
+    pub(crate) kernels: Vec<String>,
+}
+
+impl Program {
+    /// Of an expression over the symbols of `facts`.
+    pub(crate) fn new(facts: &Facts, dim: &Dim) -> Result<Program, TooLarge> {
+        Ok(Program { ops: compile(dim)?, text: facts.show(dim) })
+    }
+}
+
+impl CodeFacts {
+    /// As it is stored.
+    pub(crate) fn write(&self) -> String {
+        let mut text = format!("workspace {}\n", self.workspace.text);
+        for op in &self.workspace.ops {
+            // Writing to a string cannot fail.
+            let _ = match op {
+                DimOp::Const(value) => writeln!(text, "const {value}"),
+                DimOp::Symbol(symbol) => writeln!(text, "symbol {symbol}"),
+                other => writeln!(text, "{other:?}"),
+            };
+        }
+        for kernel in &self.kernels {
+            let _ = writeln!(text, "kernel {kernel}");
+        }
+        text
+    }
+
+    /// What was stored; `None` for a file of anyone else.
+    pub(crate) fn read(text: &str) -> Option<CodeFacts> {
+        let mut lines = text.lines();
+        let first = lines.next()?.strip_prefix("workspace ")?;
+        let mut facts = CodeFacts::default();
+        facts.workspace.text = first.to_owned();
+        for line in lines {
+            let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+            let op = match word {
+                "kernel" => {
+                    facts.kernels.push(rest.to_owned());
+                    continue;
+                }
+                "const" => DimOp::Const(rest.parse().ok()?),
+                "symbol" => DimOp::Symbol(rest.parse().ok()?),
+                name => *BINARY.iter().find(|op| format!("{op:?}") == name)?,
+            };
+            facts.workspace.ops.push(op);
+        }
+        Some(facts)
+    }
+}
+
+/// The operators without attributes.
+const BINARY: [DimOp; 8] =
+    [DimOp::Add, DimOp::Sub, DimOp::Mul, DimOp::FloorDiv, DimOp::CeilDiv, DimOp::Mod, DimOp::Min, DimOp::Max];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut ops = vec![DimOp::Const(-64), DimOp::Symbol(3)];
+        ops.extend(BINARY);
+        let workspace = Program { ops, text: "64*B + 3".to_owned() };
+        let facts = CodeFacts { workspace, kernels: vec!["sum over [B, 3]".to_owned(), String::new()] };
+        assert_eq!(CodeFacts::read(&facts.write()), Some(facts));
+        assert_eq!(CodeFacts::read(&CodeFacts::default().write()), Some(CodeFacts::default()));
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        for text in ["", "kernel a", "workspace 0\nconst x", "workspace 0\nPow"] {
+            assert_eq!(CodeFacts::read(text), None, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Machine code for a function: from the folder, or made and put there.
+
+use std::path::Path;
+
+use tensorjit_core::codegen::{self, Visibility, archive};
+use tensorjit_core::diag::{Bug, Failure};
+use tensorjit_core::graph::Graph;
+use tensorjit_core::loops::Target;
+use tensorjit_core::pipeline;
+use tensorjit_runtime::abi::{self, Level};
+
+use crate::emit::{Code, EntryPoint};
+use crate::facts::{CodeFacts, Program};
+use crate::key::key;
+use crate::options::Options;
+use crate::store::Slot;
+
+/// What code is made for and where it is kept.
+#[derive(Clone, Debug)]
+pub(crate) struct Backend<'s> {
+    /// The levels, highest first.
+    pub(crate) targets: Vec<Target>,
+    /// The folder.
+    pub(crate) folder: &'s Path,
+    /// What the environment asks for.
+    pub(crate) options: &'s Options,
+}
+
+/// Of the targets, those that can be reached: where the build promises a level, no lower one is ever picked, and
+/// where the user lists levels, those only.
+pub(crate) fn reachable(mut targets: Vec<Target>, features: &[String], options: &Options) -> Vec<Target> {
+    if let Some(levels) = &options.levels {
+        targets.retain(|target| target.level == Level::Native || levels.contains(&target.level));
+    }
+    let promised = |target: &Target| {
+        let needed: &[&str] = match target.level {
+            Level::X86V4 => &["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"],
+            Level::X86V3 => &["avx2", "bmi1", "bmi2", "f16c", "fma", "lzcnt", "movbe"],
+            Level::X86V2 => &["popcnt", "sse4.2"],
+            Level::Neon | Level::Native => &[],
+        };
+        needed.iter().all(|name| features.iter().any(|feature| feature == name))
+    };
+    if let Some(position) = targets.iter().position(promised) {
+        targets.truncate(position + 1);
+    }
+    targets
+}
+
+impl Backend<'_> {
+    /// The code of a checked graph, whose last outputs are the final values of the inputs `states`.
+    pub(crate) fn code(&self, graph: Graph, states: &[u32]) -> Result<Code, Failure> {
+        let library = format!("tensorjit_{}", self.key(&graph, states));
+        let slot = Slot::new(self.folder, &library);
+        let facts = match slot.read().and_then(|text| CodeFacts::read(&text)) {
+            Some(facts) => facts,
+            None => self.compile(graph, states, &library, &slot)?,
+        };
+        let entries = self
+            .targets
+            .iter()
+            .map(|target| EntryPoint { level: target.level, symbol: symbol(&library, target.level) });
+        Ok(Code { entries: entries.collect(), library: Some(library), facts })
+    }
+
+    /// A hash of what the machine code depends on, without making any of it.
+    fn key(&self, graph: &Graph, states: &[u32]) -> String {
+        let targets = format!("{:?}", self.targets);
+        let (major, minor, patch) = codegen::llvm_version();
+        key(&[
+            tensorjit_core::FINGERPRINT,
+            &abi::VERSION.to_string(),
+            &format!("{major}.{minor}.{patch}"),
+            &targets,
+            &format!("{states:?} {:?}", self.options),
+            &graph.to_string(),
+        ])
+    }
+
+    fn compile(
+        &self,
+        graph: Graph,
+        states: &[u32],
+        library: &str,
+        slot: &Slot,
+    ) -> Result<CodeFacts, Failure> {
+        let mut dumps = Dumps { backend: self, library, failed: None };
+        let mut watch = |stage: pipeline::Stage, _, text: &dyn Fn() -> String| dumps.write(stage, text);
+        let prepared = pipeline::prepare(graph, states, &mut watch)?;
+        let lowered = prepared.lower(&self.targets, &mut watch)?;
+        if let Some(bug) = dumps.failed {
+            return Err(bug.into());
+        }
+        let workspace = Program::new(&prepared.graph().facts, &lowered.workspace)
+            .map_err(|error| Bug::new("macro", error.to_string()))?;
+        let groups: Vec<[(String, _); 1]> = self
+            .targets
+            .iter()
+            .zip(lowered.kernels)
+            .map(|(target, kernel)| [(symbol(library, target.level), kernel)])
+            .collect();
+        let groups: Vec<&[_]> = groups.iter().map(|group| &group[..]).collect();
+        let objects = codegen::compile_all(&groups, Visibility::Hidden)?;
+        let members: Vec<(String, Vec<u8>)> = self
+            .targets
+            .iter()
+            .zip(objects)
+            .map(|(target, object)| (format!("{}.o", symbol(library, target.level)), object.bytes))
+            .collect();
+        let facts = CodeFacts { workspace, kernels: descriptions(lowered.nests) };
+        slot.write(&archive::write(&members)?, &facts.write()).map_err(|error| {
+            Bug::new("macro", format!("cannot write kernels to {}: {error}", self.folder.display()))
+        })?;
+        Ok(facts)
+    }
+}
+
+/// A line for each kernel.
+fn descriptions(count: usize) -> Vec<String> {
+    (1..=count).map(|number| format!("loop nest {number} of {count}")).collect()
+}
+
+/// The symbol of one level.
+fn symbol(library: &str, level: Level) -> String {
+    let level = match level {
+        Level::X86V2 => "v2",
+        Level::X86V3 => "v3",
+        Level::X86V4 => "v4",
+        Level::Neon => "neon",
+        Level::Native => "native",
+    };
+    format!("{library}_{level}")
+}
+
+/// Writes the texts of the stages that the user asks for beside the archive.
+struct Dumps<'b> {
+    backend: &'b Backend<'b>,
+    library: &'b str,
+    failed: Option<Bug>,
+}
+
+impl Dumps<'_> {
+    fn write(&mut self, stage: pipeline::Stage, text: &dyn Fn() -> String) {
+        if !self.backend.options.dump.iter().any(|name| name == stage.name()) {
+            return;
+        }
+        let path = self.backend.folder.join(format!("{}.{}.txt", self.library, stage.name()));
+        // The loops of all levels go to one file, one after another.
+        let before = match stage {
+            pipeline::Stage::Loops => std::fs::read_to_string(&path).unwrap_or_default(),
+            _ => String::new(),
+        };
+        let written = std::fs::create_dir_all(self.backend.folder)
+            .and_then(|()| std::fs::write(&path, before + &text()));
+        if let Err(error) = written {
+            self.failed = Some(Bug::new("macro", format!("cannot write {}: {error}", path.display())));
+        }
+    }
+}
