@@ -2,11 +2,14 @@
 //!
 //! `cargo run -p tensorjit-core --example docs` writes them; a test fails where a file is stale.
 
+#[cfg(test)]
+mod language;
 mod structural;
 
 use std::fmt::Write;
 
 use self::structural::{CONVENTIONS, STRUCTURAL};
+use crate::diag::CODES;
 use crate::graph::table::Ew;
 use crate::graph::table::formula::{Formula, show_number};
 use crate::graph::table::row::{Accuracy, Derivative, Form, Kink, Row};
@@ -22,7 +25,20 @@ pub struct Document {
 
 /// All documents.
 pub fn all() -> Vec<Document> {
-    vec![Document { path: "docs/operators.md", text: operators() }]
+    vec![
+        Document { path: "docs/operators.md", text: operators() },
+        Document { path: "docs/diagnostics.md", text: diagnostics() },
+    ]
+}
+
+/// `docs/diagnostics.md`: every kind of error that a block can have.
+pub fn diagnostics() -> String {
+    let mut text = String::from(DIAGNOSTICS);
+    text.push_str("| code | meaning |\n|---|---|\n");
+    for code in CODES {
+        push(&mut text, format_args!("| `{}` | {} |", code.name, code.about));
+    }
+    text
 }
 
 /// `docs/operators.md`: every operator with types, meaning, derivative and accuracy.
@@ -64,6 +80,15 @@ pub fn kinks() -> String {
     }
     text
 }
+
+const DIAGNOSTICS: &str = "\
+# Diagnostics
+
+<!-- Written by `cargo run -p tensorjit-core --example docs` from the tables of the compiler; edit those. -->
+
+Errors of a `tensor_fn!` block, by the code that each shows in brackets after `error`.
+
+";
 
 const OPENING: &str = "\
 # Operators
