@@ -61,7 +61,7 @@ impl Num<'_> {
     pub(super) fn truncate(&mut self, a: Val, cleared: u32) -> Val {
         let bits = self.bits(a);
         let kept = self.and_i(bits, -1 << cleared);
-        self.from_bits(kept)
+        self.float_from(kept)
     }
 
     /// `a - q b` where `q` is the rounded quotient; without FMA the rounding of the quotient is left out.

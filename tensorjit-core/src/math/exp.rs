@@ -43,7 +43,7 @@ impl Num<'_> {
         let bits = self.bits(biased);
         let exponent = self.shl(bits, width);
         let scale = self.add_i(exponent, bias << width);
-        self.from_bits(scale)
+        self.float_from(scale)
     }
 
     /// `x * 2^n` for results in the whole range, subnormal numbers and infinity included: two factors.
@@ -57,7 +57,7 @@ impl Num<'_> {
         let mut result = x;
         for exponent in [first, second] {
             let exponent = self.shl(exponent, width);
-            let factor = self.from_bits(exponent);
+            let factor = self.float_from(exponent);
             result = self.mul(result, factor);
         }
         result

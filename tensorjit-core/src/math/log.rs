@@ -48,11 +48,11 @@ impl Num<'_> {
         let base_bits = self.bits_of(base);
         let base_bits = self.i(base_bits);
         let e = self.or(biased, base_bits);
-        let e = self.from_bits(e);
+        let e = self.float_from(e);
         let e = self.sub(e, offset);
         let mantissa = self.and_i(above, (1 << width) - 1);
         let mantissa = self.add_i(mantissa, low);
-        let mantissa = self.from_bits(mantissa);
+        let mantissa = self.float_from(mantissa);
         let one = self.c(1.0);
         Split { biased, e, f: self.sub(mantissa, one) }
     }
@@ -146,7 +146,7 @@ pub fn log1p(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
     let opposite = n.i(2 * bias);
     let opposite = n.sub(opposite, biased);
     let scale = n.shl(opposite, width);
-    let scale = n.from_bits(scale);
+    let scale = n.float_from(scale);
     let lost = n.mul(u.lo, scale);
     let moderate = n.cmp_c(Cmp::Lt, x, 1e30);
     let lost = n.select_c(moderate, lost, 0.0);

@@ -21,7 +21,7 @@ mod pow;
 mod rem;
 mod roots;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod trig;
 
 pub use erf::erf;

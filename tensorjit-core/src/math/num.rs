@@ -189,7 +189,7 @@ impl<'a> Num<'a> {
     }
 
     /// The float that has these bits.
-    pub(super) fn from_bits(&mut self, a: Val) -> Val {
+    pub(super) fn float_from(&mut self, a: Val) -> Val {
         self.lanes.bitcast(self.float, a)
     }
 
@@ -209,7 +209,7 @@ impl<'a> Num<'a> {
     pub(super) fn flip_sign(&mut self, a: Val, sign: Val) -> Val {
         let bits = self.bits(a);
         let flipped = self.xor(bits, sign);
-        self.from_bits(flipped)
+        self.float_from(flipped)
     }
 
     /// Gives a magnitude, or a zero of either sign, the sign of `x`.
@@ -217,7 +217,7 @@ impl<'a> Num<'a> {
         let sign = self.sign_bit(x);
         let bits = self.bits(magnitude);
         let signed = self.or(bits, sign);
-        self.from_bits(signed)
+        self.float_from(signed)
     }
 
     /// `x`, but `limit` where `x` is greater; NaN stays.

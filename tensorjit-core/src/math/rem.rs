@@ -75,14 +75,14 @@ impl Num<'_> {
         let one = self.bits_of(1.0);
         let one = self.i(one);
         let mantissa = self.or(mantissa, one);
-        (self.from_bits(mantissa), exponent)
+        (self.float_from(mantissa), exponent)
     }
 
     /// `2^n` of an integer in the range of normal `f64`.
     fn power_of_two(&mut self, n: Val) -> Val {
         let field = self.add_i(n, 1023);
         let bits = self.shl(field, 52);
-        self.from_bits(bits)
+        self.float_from(bits)
     }
 
     /// `x mod y` with the sign of `x`, in `f64`.

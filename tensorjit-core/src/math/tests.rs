@@ -17,13 +17,13 @@ const STRIDE: u32 = 4999;
 /// What the bounds grow by without FMA.
 const WITHOUT_FMA: f64 = 0.25;
 
-type Apply = fn(&mut dyn Lanes, DType, &[Val]) -> Val;
+pub(crate) type Apply = fn(&mut dyn Lanes, DType, &[Val]) -> Val;
 
 /// A function, what it is compared with, and how much it may differ.
-struct Function {
-    name: &'static str,
-    operands: usize,
-    apply: Apply,
+pub(crate) struct Function {
+    pub(crate) name: &'static str,
+    pub(crate) operands: usize,
+    pub(crate) apply: Apply,
     /// The value in `f64`, within 1 ULP of `f64`.
     reference: fn(&[f64]) -> f64,
     /// The largest error in ULP, of `f32` and `f64`.
@@ -48,7 +48,7 @@ fn sigmoid(x: f64) -> f64 {
     if x < 0.0 { e / (1.0 + e) } else { 1.0 / (1.0 + e) }
 }
 
-const FUNCTIONS: &[Function] = functions! {
+pub(crate) const FUNCTIONS: &[Function] = functions! {
     exp(0), 1.0, 1.0, |x| x[0].exp();
     exp2(0), 1.0, 1.0, |x| x[0].exp2();
     expm1(0), 1.0, 1.0, |x| x[0].exp_m1();
@@ -74,7 +74,7 @@ const FUNCTIONS: &[Function] = functions! {
 };
 
 /// Evaluates a function of `f32` on columns of operands.
-fn run_f32(function: &Function, fma: bool, columns: &[Vec<f32>]) -> Vec<f32> {
+pub(crate) fn run_f32(function: &Function, fma: bool, columns: &[Vec<f32>]) -> Vec<f32> {
     let mut exec = Exec::new(columns[0].len(), fma);
     let args: Vec<Val> = columns.iter().map(|column| exec.input(Batch::F32(column.clone()))).collect();
     let result = (function.apply)(&mut exec, DType::F32, &args);
@@ -85,7 +85,7 @@ fn run_f32(function: &Function, fma: bool, columns: &[Vec<f32>]) -> Vec<f32> {
 }
 
 /// Evaluates a function of `f64` on columns of operands.
-fn run_f64(function: &Function, fma: bool, columns: &[Vec<f64>]) -> Vec<f64> {
+pub(crate) fn run_f64(function: &Function, fma: bool, columns: &[Vec<f64>]) -> Vec<f64> {
     let mut exec = Exec::new(columns[0].len(), fma);
     let args: Vec<Val> = columns.iter().map(|column| exec.input(Batch::F64(column.clone()))).collect();
     let result = (function.apply)(&mut exec, DType::F64, &args);

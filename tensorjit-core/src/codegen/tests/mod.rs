@@ -1,5 +1,6 @@
 //! Kernels written by hand, compiled, run, and compared with what Rust computes.
 
+mod math;
 mod matmul;
 mod objects;
 mod prims;

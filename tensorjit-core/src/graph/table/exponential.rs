@@ -30,11 +30,7 @@ pub(super) static RSQRT: Row = Row {
     // Not by the cube of the result, which overflows for small operands.
     derivative: Derivative::Partials(|| vec![number(-0.5) * out() / x()]),
     kinks: Kinks::jumps(|x| x[0].abs(), &[kink(&[0.0], &[f64::NEG_INFINITY], "the limit")]),
-    lower: |l, dtype, x| {
-        let root = l.prim(Prim::Sqrt, x);
-        let one = l.float(dtype, 1.0);
-        l.fdiv(one, root)
-    },
+    lower: |l, dtype, x| math::rsqrt(l, dtype, x[0]),
     accuracy: Accuracy::ulp(1.5, 1.5),
 };
 
