@@ -2,4 +2,3 @@
 //! vectors that others made.  One binary, so that it links once.
 
 mod support;
-

@@ -25,7 +25,7 @@ pub(super) struct Group {
 
 impl Group {
     /// All its roots in order.
-    pub(super) fn roots(&self) -> impl Iterator<Item = usize> + '_ {
+    pub(super) fn roots(&self) -> impl Iterator<Item = usize> + Clone + '_ {
         self.stages.iter().flatten().copied()
     }
 }

@@ -54,18 +54,52 @@ impl<'a> Emit<'a> {
         Ok(self.b.close_loop(next))
     }
 
-    /// A loop over vectors of `lanes` elements of an axis, then the rest of the axis under a mask.
+    /// A loop over an axis in vectors of `registers` registers of elements of `bytes` bytes, then over the rest.
+    ///
+    /// The rest goes register by register under a mask, or element by element where the machine has no masked
+    /// accesses to memory.
     pub(super) fn lane_loop(
         &mut self,
         extent: &Dim,
-        lanes: u32,
-        carried: &[Val],
-        body: Turn<'_, 'a>,
-    ) -> Result<Vec<Val>, Bug> {
+        bytes: usize,
+        registers: u32,
+        body: &mut dyn FnMut(&mut Self, Sym) -> Result<(), Bug>,
+    ) -> Result<(), Bug> {
+        let body: Turn<'_, 'a> = &mut |emit, sym, _| body(emit, sym).map(|()| Vec::new());
+        let register = self.register_lanes(bytes);
+        let lanes = match extent.as_const() {
+            Some(extent) if extent < i64::from(registers * register) => {
+                (extent.max(1) as u32).next_power_of_two()
+            }
+            _ => registers * register,
+        };
         let step = i64::from(lanes);
         let main = &extent.floor_div(&Dim::constant(step)) * &Dim::constant(step);
-        let carried = self.full_vectors(&main, lanes, carried, body)?;
-        self.tail_vector(extent, &main, lanes, &carried, body)
+        self.full_vectors(&main, lanes, &[], body)?;
+        if *extent == main {
+            return Ok(());
+        }
+        let masked = self.b.target().vector_bits >= 256;
+        if masked && lanes <= register {
+            self.tail_vector(extent, &main, lanes, &[], body)?;
+            return Ok(());
+        }
+        let (from, to) = (self.scalar_index(&main)?, self.scalar_index(extent)?);
+        let step = if masked { register } else { 1 };
+        let (index, _) = self.b.open_loop((from, to, step.into()), &[]);
+        let mask = if masked { Some(self.mask_up_to(index, to, step)) } else { None };
+        self.vector_turn(index, step, mask, &[], body)?;
+        self.b.close_loop(Vec::new());
+        Ok(())
+    }
+
+    /// The mask of the lanes of a vector at `index` that lie below `end`.
+    pub(super) fn mask_up_to(&mut self, index: Val, end: Val, lanes: u32) -> Val {
+        let left = self.b.prim(Prim::Sub, &[end, index]);
+        let all = self.int(lanes.into());
+        let fewer = self.b.prim(Prim::Cmp(Cmp::Lt), &[left, all]);
+        let left = self.b.prim(Prim::Select, &[fewer, left, all]);
+        self.mask_below(left, lanes)
     }
 
     /// The part of the loop in which all lanes exist, from 0 to `main`.

@@ -206,13 +206,11 @@ impl Emit<'_> {
     fn copy(&mut self, from: Buf, to: Buf, count: &Dim) -> Result<(), Bug> {
         self.b.pin(from);
         self.b.pin(to);
-        let lanes = self.vector_lanes(self.b.buffer_dtype(from).size().max(4));
-        self.lane_loop(count, lanes, &[], &mut |emit, sym, _| {
+        let bytes = self.b.buffer_dtype(from).size().max(4);
+        self.lane_loop(count, bytes, 2, &mut |emit, sym| {
             let offset = Dim::sym(sym);
             let value = emit.load_at(from, &offset)?;
-            emit.store_at(to, &offset, value)?;
-            Ok(Vec::new())
-        })?;
-        Ok(())
+            emit.store_at(to, &offset, value)
+        })
     }
 }

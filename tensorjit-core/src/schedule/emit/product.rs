@@ -7,7 +7,7 @@ use super::Emit;
 use crate::diag::Bug;
 use crate::dim::Dim;
 use crate::graph::{NodeId, Op};
-use crate::lanes::{Cmp, Lanes, Prim, Val};
+use crate::lanes::{Lanes, Prim, Val};
 use crate::schedule::fuse::Group;
 use crate::schedule::roots;
 
@@ -108,11 +108,7 @@ impl Emit<'_> {
         }
         if extent != main {
             let (column, _) = self.b.open_loop((middle, end, lanes.into()), &[]);
-            let left = self.b.prim(Prim::Sub, &[end, column]);
-            let all = self.int(lanes.into());
-            let fewer = self.b.prim(Prim::Cmp(Cmp::Lt), &[left, all]);
-            let left = self.b.prim(Prim::Select, &[fewer, left, all]);
-            let mask = self.mask_below(left, lanes);
+            let mask = self.mask_up_to(column, end, lanes);
             self.row_tiles(product, 1, lanes, column, Some(mask))?;
             self.b.close_loop(Vec::new());
         }

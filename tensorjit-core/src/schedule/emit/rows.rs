@@ -8,6 +8,9 @@ use crate::schedule::fuse::Group;
 use crate::schedule::reads::{self, At};
 use crate::schedule::roots::{Kind, Root, variable};
 
+/// A fold of elements that take no more operations than this keeps eight accumulators in registers.
+const FEW_OPERATIONS: u32 = 12;
+
 impl<'a> Emit<'a> {
     /// The leading axes of a root that its group shares, where its memory holds one row.
     pub(super) fn rows_of(&self, node: NodeId) -> usize {
@@ -40,14 +43,13 @@ impl<'a> Emit<'a> {
         match extents {
             [] => self.stages(group, at),
             [extent] if !inner => {
-                let lanes = self.map_lanes(group.roots(), extent);
-                self.lane_loop(extent, lanes, &[], &mut |emit, sym, _| {
+                let (bytes, registers) = self.vectors(group.roots());
+                self.lane_loop(extent, bytes, registers, &mut |emit, sym| {
                     at.push(Dim::sym(sym));
                     emit.stages(group, at)?;
                     at.pop();
-                    Ok(Vec::new())
-                })?;
-                Ok(())
+                    Ok(())
+                })
             }
             [extent, rest @ ..] => {
                 self.scalar_loop(extent, &[], &mut |emit, sym, _| {
@@ -61,14 +63,13 @@ impl<'a> Emit<'a> {
         }
     }
 
-    /// Lanes of a loop without folds along the lanes.
-    fn map_lanes(&self, roots: impl Iterator<Item = usize>, extent: &Dim) -> u32 {
-        let bytes = roots.map(|root| self.roots[root].lane_bytes).max().unwrap_or(4);
-        let lanes = self.vector_lanes(bytes);
-        match extent.as_const() {
-            Some(extent) if extent < i64::from(lanes) => (extent.max(1) as u32).next_power_of_two(),
-            _ => lanes,
-        }
+    /// Bytes of an element and registers of a vector for a loop without folds along the lanes.
+    fn vectors(&self, roots: impl Iterator<Item = usize> + Clone) -> (usize, u32) {
+        let bytes = roots.clone().map(|root| self.roots[root].lane_bytes).max().unwrap_or(4);
+        // A fold reads a few neighbours of every row: the more, the fewer times it walks down the rows.
+        let cheap_fold = |root: &Root| root.kind == Kind::Fold && root.cost <= FEW_OPERATIONS;
+        let registers = if roots.clone().all(|root| cheap_fold(&self.roots[root])) { 8 } else { 2 };
+        (bytes, registers)
     }
 
     fn stages(&mut self, group: &Group, at: &[Dim]) -> Result<(), Bug> {
@@ -111,9 +112,10 @@ impl<'a> Emit<'a> {
             [] if folded => self.fold_stage(stage, at, by_lanes),
             [] => stage.iter().try_for_each(|root| self.compute(*root, at)),
             [extent] if !by_lanes && self.lanes == 1 => {
-                let lanes = self.map_lanes(stage.iter().copied(), extent);
-                self.lane_loop(extent, lanes, &[], &mut |emit, sym, _| turn(emit, at, sym, &[]))?;
-                Ok(())
+                let (bytes, registers) = self.vectors(stage.iter().copied());
+                self.lane_loop(extent, bytes, registers, &mut |emit, sym| {
+                    turn(emit, at, sym, &[]).map(|_| ())
+                })
             }
             [extent, rest @ ..] => {
                 self.scalar_loop(extent, &[], &mut |emit, sym, _| turn(emit, at, sym, rest))?;

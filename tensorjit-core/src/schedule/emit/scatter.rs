@@ -16,15 +16,12 @@ impl<'a> Emit<'a> {
         let node = self.roots[root].node;
         let ty = self.graph.ty(node).clone();
         let count = reads::volume(&ty.shape);
-        let lanes = self.vector_lanes(self.roots[root].lane_bytes);
+        let bytes = self.roots[root].lane_bytes;
         let Some(stored) = self.stored.get(&node).cloned() else {
             return Err(Bug::new("schedule", format!("{node:?} stands nowhere")));
         };
         let zero = if ty.dtype.is_float() { self.b.float(ty.dtype, 0.0) } else { self.b.int(ty.dtype, 0) };
-        self.lane_loop(&count, lanes, &[], &mut |emit, sym, _| {
-            emit.store_at(stored.buf, &Dim::sym(sym), zero)?;
-            Ok(Vec::new())
-        })?;
+        self.lane_loop(&count, bytes, 2, &mut |emit, sym| emit.store_at(stored.buf, &Dim::sym(sym), zero))?;
         let updates = self.graph.node(node).inputs[1];
         let extents = self.graph.ty(updates).shape.clone();
         self.b.pin(stored.buf);
@@ -45,20 +42,20 @@ impl<'a> Emit<'a> {
         };
         let (axis, index_rank) = (op.axis, op.index_rank);
         let [extent, rest @ ..] = extents else { return self.update(root, buf, axis, index_rank, at) };
-        let turn = &mut |emit: &mut Self, sym, _: &[_]| {
+        let mut turn = |emit: &mut Self, sym| {
             at.push(Dim::sym(sym));
             emit.updates(root, buf, rest, at)?;
             at.pop();
-            Ok(Vec::new())
+            Ok(())
         };
-        // Lanes must not share a place: only an axis after the index can be the one for vectors.
+        // Lanes must not share a place: only an axis behind the index can be the one for vectors.
         if rest.is_empty() && axis + 1 < self.graph.ty(node).rank() {
-            let lanes = self.vector_lanes(self.roots[root].lane_bytes);
-            self.lane_loop(extent, lanes, &[], turn)?;
+            let bytes = self.roots[root].lane_bytes;
+            self.lane_loop(extent, bytes, 2, &mut turn)
         } else {
-            self.scalar_loop(extent, &[], turn)?;
+            self.scalar_loop(extent, &[], &mut |emit, sym, _| turn(emit, sym).map(|()| Vec::new()))?;
+            Ok(())
         }
-        Ok(())
     }
 
     fn update(
