@@ -103,7 +103,7 @@ impl Checker<'_> {
         let found = self.unify(text, &operands[own..], at)?;
         if let Some(found) = found {
             self.require_element(row, text, found.dtype, &operands[own..], at)?;
-        } else if row.row().types.result(DType::F64) == DType::Bool {
+        } else if needs_type(row) {
             let Some((Operand::Literal(literal), place)) = operands.last() else {
                 return self.fail("argument-count", at, format!("`{text}` takes operands"));
             };
@@ -320,7 +320,13 @@ impl Checker<'_> {
 
 /// The literal as one that only floats may become.
 fn float_only(literal: &Literal) -> Literal {
-    Literal { kind: Kind::Float, shape: literal.shape.clone(), form: literal.form.clone(), at: literal.at }
+    Literal {
+        kind: Kind::Float,
+        shape: literal.shape.clone(),
+        form: literal.form.clone(),
+        at: literal.at,
+        depth: literal.depth,
+    }
 }
 
 /// The extent `from_end` axes from the end, 1 being the last.
@@ -339,4 +345,12 @@ fn number_arithmetic(op: BinaryOp, a: &Literal, b: &Literal) -> Option<Value> {
     };
     let exact = 1 << 24;
     (-exact..=exact).contains(&result).then(|| Value::Literal(Literal::int(result, a.at).into()))
+}
+
+/// Whether the type of the operands cannot be told from the type of the result, or must not be any number.
+fn needs_type(row: Ew) -> bool {
+    matches!(
+        row.row().types,
+        TypeRule::Bits | TypeRule::FloatTest | TypeRule::Order | TypeRule::Equality | TypeRule::Cast(_)
+    )
 }

@@ -2,6 +2,7 @@
 
 use super::report::{Checked, Stop, counted};
 use super::scope::{Checker, dtype_by_name};
+use super::targets::copied_name;
 use super::value::{Operand, Placed, Value};
 use crate::diag::{Diagnostic, Origin};
 use crate::graph::NodeId;
@@ -120,7 +121,12 @@ impl Checker<'_> {
     /// Makes variables of the parts of a value that are no mere names: a copy of a name is the same variable.
     fn own_variables(&mut self, value: Value, expr: &Expr) -> Checked<Value> {
         match (value, &expr.kind) {
-            (value, ExprKind::Name(_)) => Ok(value),
+            // A constant of the block is no variable yet.
+            (value @ Value::Constant(..), _) => {
+                let id = self.typed(&value, expr.span)?;
+                self.variable(Value::Node(id), expr.span)
+            }
+            (value, _) if copied_name(expr).is_some() => Ok(value),
             (Value::Tuple(mut items), ExprKind::Tuple(exprs)) => {
                 for (item, expr) in items.iter_mut().zip(exprs) {
                     item.value = self.own_variables(item.value.clone(), expr)?;

@@ -4,11 +4,17 @@ use super::call::Call;
 use super::report::{Checked, listed};
 use super::scope::{Binding, Checker, Frame, GenericElem};
 use super::targets::targets;
-use super::types::{written_dim, written_type};
+use super::types::{computed_extents, written_dim, written_type};
 use super::value::{Placed, Value};
 use crate::diag::{Diagnostic, Origin};
 use crate::syntax::ast::{Expr, Function, Generic, Param, TypeExpr, TypeKind};
 use tensorjit_runtime::abi::Relation;
+
+/// How many calls may lie one inside the other.
+const MAX_DEPTH: usize = 64;
+
+/// How many calls one function may inline: helpers that call others twice would double without end.
+const MAX_CALLS: u32 = 20_000;
 
 /// The kinds of parameters that are constants of the call.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,6 +53,7 @@ impl Checker<'_> {
         if let Some(first) = self.active.iter().position(|active| active == name) {
             return Err(self.circle(first, name_at));
         }
+        self.require_room(function, name_at)?;
         let frame = Frame { targets: targets(&function.body), ..generics(function) };
         let outermost = library && self.library.is_none();
         self.active.push(name.clone());
@@ -55,6 +62,27 @@ impl Checker<'_> {
         self.frames.pop();
         self.active.pop();
         result
+    }
+
+    /// Refuses calls that cannot be inlined: of functions with state, too deep, or too many.
+    fn require_room(&mut self, function: &Function, at: Origin) -> Checked<()> {
+        let name = &function.name.text;
+        if let Some(state) = function.params.iter().find(|param| param.mutable) {
+            let message = format!(
+                "`{name}` has the state `{}` and cannot be called in a tensor function",
+                state.name.text
+            );
+            let diagnostic = Diagnostic::new("state-in-helper", message, at);
+            return Err(
+                self.report(diagnostic.help("return the new value from a helper, and assign it here"))
+            );
+        }
+        self.inlinings += 1;
+        if self.active.len() > MAX_DEPTH || self.inlinings > MAX_CALLS {
+            let message = format!("the call of `{name}` makes the function too large: calls are inlined");
+            return self.fail("too-deep", at, message);
+        }
+        Ok(())
     }
 
     /// The error of functions that call each other; from wherever it is found, it is told in the same words.
@@ -111,6 +139,7 @@ impl Checker<'_> {
                 }
             }
         }
+        self.check_extents(function, &args, &values, call)?;
         for (param, value) in function.params.iter().zip(values) {
             let mut value = value.unwrap_or(Value::Error);
             // The argument of a parameter that is differentiated by is a variable of the helper's own.
@@ -119,6 +148,31 @@ impl Checker<'_> {
             }
             let name = param.name.text.clone();
             self.frame().bindings.push(Binding { name, value, state: false });
+        }
+        Ok(())
+    }
+
+    /// Checks the extents over symbols that only a later argument determined; what none determines is solved for
+    /// where the extent is linear in it.
+    fn check_extents(
+        &mut self,
+        function: &Function,
+        args: &[Placed],
+        values: &[Option<Value>],
+        call: &Call<'_>,
+    ) -> Checked<()> {
+        for ((param, arg), value) in function.params.iter().zip(args).zip(values) {
+            let (TypeKind::Tensor { shape, .. }, Some(value)) = (&param.ty.kind, value) else { continue };
+            if OptionKind::of(param).is_some() || shape.is_empty() {
+                continue;
+            }
+            let operand = self.operand(value, arg.at)?;
+            let extents = self.shape(&operand);
+            for (expr, extent) in computed_extents(shape, &extents) {
+                if !self.extent_fits(expr, extent)? {
+                    return Err(self.argument_mismatch(function, param, arg, call));
+                }
+            }
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Literals and how they take their type from what they meet.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use tensorjit_runtime::abi::DType;
@@ -16,6 +17,9 @@ use crate::graph::ops::dim_value::DimValue;
 use crate::graph::ops::iota::Iota;
 use crate::graph::table::Ew;
 use crate::graph::{NodeId, Op};
+
+/// How many operators on literals may lie one inside the other: building them is recursive.
+const MAX_DEPTH: u32 = 256;
 
 impl Checker<'_> {
     /// An integer as written, with or without a type.
@@ -34,7 +38,7 @@ impl Checker<'_> {
             return self.fail("literal-range", at, format!("`{text}` is not a number that can be read"));
         };
         let form = Form::Float { double, single };
-        let literal = Literal { kind: Kind::Float, shape: Vec::new(), form, at };
+        let literal = Literal { kind: Kind::Float, shape: Vec::new(), form, at, depth: 0 };
         match suffix {
             None => Ok(Value::Literal(Rc::new(literal))),
             Some(suffix) => self.suffixed(&literal, suffix, at),
@@ -69,10 +73,16 @@ impl Checker<'_> {
             }
             return Err(self.report(diagnostic));
         }
-        self.build(literal, dtype)
+        self.build(literal, dtype, &mut BTreeMap::new())
     }
 
-    fn build(&mut self, literal: &Literal, dtype: DType) -> Checked<NodeId> {
+    /// Builds a literal; `built` has the shared parts that stand in the graph already.
+    fn build(
+        &mut self,
+        literal: &Literal,
+        dtype: DType,
+        built: &mut BTreeMap<*const Literal, NodeId>,
+    ) -> Checked<NodeId> {
         match &literal.form {
             Form::Int(value) => {
                 let constant = self.int_constant(*value, dtype, literal.at)?;
@@ -96,9 +106,16 @@ impl Checker<'_> {
             }
             Form::Typed(id) => Ok(*id),
             Form::Apply(op, operands) => {
-                let built: Checked<Vec<NodeId>> =
-                    operands.iter().map(|operand| self.build(operand, dtype)).collect();
-                self.add(op.clone(), &built?, literal.at)
+                if let Some(id) = built.get(&std::ptr::from_ref(literal)) {
+                    return Ok(*id);
+                }
+                let mut nodes = Vec::with_capacity(operands.len());
+                for operand in operands {
+                    nodes.push(self.build(operand, dtype, built)?);
+                }
+                let id = self.add(op.clone(), &nodes, literal.at)?;
+                built.insert(literal, id);
+                Ok(id)
             }
         }
     }
@@ -241,12 +258,18 @@ impl Checker<'_> {
                 Operand::Literal(literal) => literal.clone(),
                 Operand::Node(id) => {
                     let shape = self.graph.ty(*id).shape.clone();
-                    Rc::new(Literal { kind: Kind::Int, shape, form: Form::Typed(*id), at })
+                    Rc::new(Literal { kind: Kind::Int, shape, form: Form::Typed(*id), at, depth: 0 })
                 }
             })
             .collect();
         let kind = literals.iter().map(|literal| literal.kind).max().unwrap_or(Kind::Int);
-        Ok(Operand::Literal(Rc::new(Literal { kind, shape, form: Form::Apply(op, literals), at })))
+        let depth = 1 + literals.iter().map(|literal| literal.depth).max().unwrap_or(0);
+        if depth > MAX_DEPTH {
+            let diagnostic =
+                Diagnostic::new("too-deep", "a number without a type is computed in too many steps", at);
+            return Err(self.report(diagnostic.help("give one of its numbers a type, such as `2.0f32`")));
+        }
+        Ok(Operand::Literal(Rc::new(Literal { kind, shape, form: Form::Apply(op, literals), at, depth })))
     }
 
     /// Repeats an operand to a shape that it broadcasts to, aligned at the last axis.

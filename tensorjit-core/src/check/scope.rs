@@ -44,6 +44,8 @@ pub(super) struct Checker<'a> {
     pub(super) index_bounds: BTreeMap<u32, Dim>,
     /// How many variables have been made.
     pub(super) variables: u32,
+    /// How many calls have been inlined.
+    pub(super) inlinings: u32,
     /// Whether the value of a constant is read: then constants before it are numbers without a type.
     pub(super) in_constant: bool,
 }
@@ -108,6 +110,7 @@ impl<'a> Checker<'a> {
             reports: Vec::new(),
             index_bounds: BTreeMap::new(),
             variables: 0,
+            inlinings: 0,
             in_constant: false,
         }
     }

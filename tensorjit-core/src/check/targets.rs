@@ -52,15 +52,15 @@ impl Found {
 
     fn copy(&mut self, pattern: &Pattern, value: &Expr) {
         match (pattern, &value.kind) {
-            (Pattern::Name(name), ExprKind::Name(source)) => {
-                self.copies.push((name.text.clone(), source.clone()));
+            (Pattern::Name(name), ExprKind::Name(_) | ExprKind::Field(..)) => {
+                self.copies.extend(copied_name(value).map(|source| (name.text.clone(), source.to_owned())));
             }
             (Pattern::Name(name), ExprKind::Tuple(items)) => {
-                for item in items {
-                    if let ExprKind::Name(source) = &item.kind {
-                        self.copies.push((name.text.clone(), source.clone()));
-                    }
-                }
+                let copied = items.iter().filter_map(copied_name);
+                self.copies.extend(copied.map(|source| (name.text.clone(), source.to_owned())));
+            }
+            (Pattern::Tuple(patterns, _), ExprKind::Name(_)) => {
+                patterns.iter().for_each(|pattern| self.copy(pattern, value));
             }
             (Pattern::Tuple(patterns, _), ExprKind::Tuple(items)) => {
                 for (pattern, item) in patterns.iter().zip(items) {
@@ -121,5 +121,14 @@ impl Found {
             ExprKind::Field(inner, _) => self.target(inner),
             _ => {}
         }
+    }
+}
+
+/// The name that an expression copies: itself, or that of the tuple of which it is a part.
+pub(super) fn copied_name(expr: &Expr) -> Option<&str> {
+    match &expr.kind {
+        ExprKind::Name(name) => Some(name),
+        ExprKind::Field(inner, _) => copied_name(inner),
+        _ => None,
     }
 }

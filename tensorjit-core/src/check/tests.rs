@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 
+use tensorjit_runtime::abi::DType;
+
 use super::{CheckedFunction, check};
 use crate::diag::{CODES, Diagnostic, Failure};
 use crate::syntax::parse_text;
@@ -163,4 +165,59 @@ fn every_code_has_a_case_and_every_case_a_known_code() {
     seen.extend(["tokens", "too-deep", "no-derivative"]);
     let untested: Vec<_> = known.difference(&seen).collect();
     assert!(untested.is_empty(), "codes without a case: {untested:?}");
+}
+
+/// The values of functions of the prelude, by an interpreter of the graph, at the points where care was taken.
+#[test]
+fn prelude_values() {
+    let (nan, inf) = (f64::NAN, f64::INFINITY);
+    let table: &[(&str, &[f64], &[f64])] = &[
+        ("relu(x)", &[-1.0, -0.0, 2.0, nan, inf], &[0.0, 0.0, 2.0, nan, inf]),
+        ("leaky_relu(x)", &[-2.0, 3.0, nan], &[-0.02, 3.0, nan]),
+        ("elu(x)", &[-inf, 0.0, 3.0], &[-1.0, 0.0, 3.0]),
+        ("silu(x)", &[0.0, 1.0, -1000.0], &[0.0, 0.7310585786300049, 0.0]),
+        ("gelu(x)", &[0.0, 1.0, -1.0], &[0.0, 0.8413447460685429, -0.15865525393145707]),
+        ("gelu(x, approximate = true)", &[0.0, 1.0, -1.0], &[0.0, 0.8411919906082768, -0.15880800939172324]),
+        ("softplus(x)", &[-800.0, 0.0, 800.0, nan], &[0.0, std::f64::consts::LN_2, 800.0, nan]),
+        ("log_sigmoid(x)", &[-1000.0, 0.0, 1000.0], &[-1000.0, -std::f64::consts::LN_2, 0.0]),
+        ("softmax(x)", &[1000.0, 1000.0], &[0.5, 0.5]),
+        ("softmax(x)", &[0.0, -inf], &[1.0, 0.0]),
+        ("log_softmax(x)", &[1000.0, 0.0], &[0.0, -1000.0]),
+        ("expand_dims(logsumexp(x), 0)", &[-inf, -inf], &[-inf]),
+        ("expand_dims(logsumexp(x), 0)", &[1.0, inf], &[inf]),
+        ("expand_dims(logsumexp(x), 0)", &[-1000.0, -1000.0], &[-1000.0 + std::f64::consts::LN_2]),
+        ("logsumexp(x, keepdims = true)", &[0.0, 0.0], &[std::f64::consts::LN_2]),
+        ("expand_dims(mean(x), 0)", &[1.0, 2.0, 6.0], &[3.0]),
+        ("expand_dims(mean(x), 0)", &[], &[nan]),
+        ("expand_dims(var(x), 0)", &[1e8, 1e8 + 2.0], &[1.0]),
+        ("expand_dims(var(x, correction = 1), 0)", &[1.0, 3.0], &[2.0]),
+        ("std(x, keepdims = true)", &[1.0, 5.0], &[2.0]),
+        ("norm(x, keepdims = true)", &[3.0, 4.0], &[5.0]),
+        ("layer_norm(x, epsilon = 0)", &[1.0, 3.0], &[-1.0, 1.0]),
+        ("layer_norm(x, 2, 1, epsilon = 0)", &[1.0, 3.0], &[-1.0, 3.0]),
+        ("expand_dims(mse(x, zeros([N])), 0)", &[1.0, 3.0], &[5.0]),
+        ("linspace(1, 3, N)", &[0.0, 0.0, 0.0], &[1.0, 2.0, 3.0]),
+        ("linspace(1, 3, N)", &[0.0], &[1.0]),
+        ("linspace(0, 1, N, endpoint = false)", &[0.0, 0.0], &[0.0, 0.5]),
+        ("arange(N, 0, -1) * (x + 1)", &[0.0, 0.0, 0.0], &[3.0, 2.0, 1.0]),
+        ("x @ eye(N, dtype = f64)", &[4.0, 5.0], &[4.0, 5.0]),
+        (
+            "cross_entropy(expand_dims(x, 0), [1i64], reduction = \"none\")",
+            &[0.0, 0.0],
+            &[std::f64::consts::LN_2],
+        ),
+        ("reshape(one_hot([1i64], N), [N]) * x", &[2.0, 3.0], &[0.0, 3.0]),
+    ];
+    for (expression, input, expected) in table {
+        let extent = if expected.len() == input.len() { "N" } else { "1" };
+        let text = format!("pub fn f<N>(x: f64[N]) -> f64[{extent}] {{ {expression} }}");
+        let functions = outcome(&text).unwrap_or_else(|(_, rendered)| panic!("{rendered}"));
+        let x = crate::graph::value::Value::floats(DType::F64, &[input.len()], input);
+        let found = crate::interp::run(&functions[0].graph, &[input.len() as i64], &[x]).expect("it runs");
+        let found = found[0].to_f64();
+        let close =
+            |a: &f64, b: &f64| a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= 1e-14 * b.abs();
+        let fits = found.len() == expected.len() && found.iter().zip(*expected).all(|(a, b)| close(a, b));
+        assert!(fits, "{expression} at {input:?}: {found:?}, expected {expected:?}");
+    }
 }

@@ -6,7 +6,7 @@ use super::report::{Checked, closest, counted};
 use super::scope::{Checker, dtype_by_name};
 use super::value::{Operand, Placed, Value};
 use crate::diag::{Diagnostic, Origin};
-use crate::dim::Dim;
+use crate::dim::{Dim, Sym};
 use crate::graph::{NodeId, Type};
 use crate::syntax::ast::{BinaryOp, Expr, ExprKind, Extent, Ident, TypeExpr, TypeKind, UnaryOp};
 
@@ -248,13 +248,73 @@ impl Checker<'_> {
             }
         }
         for (expr, dim) in later {
-            let expected = self.dim(expr)?;
-            if !self.graph.facts.same(&expected, dim) {
+            // What depends on symbols of other arguments is checked when these are known.
+            if self.open_symbols(expr).is_empty() && !self.extent_fits(expr, dim)? {
                 return Ok(false);
             }
         }
         Ok(true)
     }
+
+    /// Whether a written extent is equal to a found one; its only open symbol is solved for.
+    pub(super) fn extent_fits(&mut self, expr: &Expr, found: &Dim) -> Checked<bool> {
+        if let [name] = self.open_symbols(expr).as_slice() {
+            let unknown = Sym(u32::MAX);
+            self.frame().dims.insert(name.clone(), Some(Dim::sym(unknown)));
+            let solved = self
+                .dim(expr)?
+                .linear_in(unknown)
+                .and_then(|(scale, offset)| (found - &offset).exact_quotient(&scale));
+            self.frame().dims.insert(name.clone(), solved);
+        }
+        let expected = self.dim(expr)?;
+        Ok(self.graph.facts.same(&expected, found))
+    }
+
+    /// The symbols in a written extent that are not determined yet.
+    fn open_symbols(&self, expr: &Expr) -> Vec<String> {
+        let mut open = Vec::new();
+        if let Some(frame) = self.frames.last() {
+            names(expr, &mut |name| {
+                if matches!(frame.dims.get(name), Some(None)) && !open.iter().any(|known| known == name) {
+                    open.push(name.to_owned());
+                }
+            });
+        }
+        open
+    }
+}
+
+/// Calls `visit` with every name in a dimension expression.
+fn names(expr: &Expr, visit: &mut dyn FnMut(&str)) {
+    match &expr.kind {
+        ExprKind::Name(name) => visit(name),
+        ExprKind::Unary(_, inner) => names(inner, visit),
+        ExprKind::Binary(_, left, right) => {
+            names(left, visit);
+            names(right, visit);
+        }
+        ExprKind::Call { args, .. } => args.iter().for_each(|arg| names(arg, visit)),
+        _ => {}
+    }
+}
+
+/// The extents that are written as more than a name, each with the extent found at its place.
+pub(super) fn computed_extents<'t>(written: &'t [Extent], found: &'t [Dim]) -> Vec<(&'t Expr, &'t Dim)> {
+    let surplus = (found.len() + 1).saturating_sub(written.len());
+    let mut at = 0;
+    let mut pairs = Vec::new();
+    for extent in written {
+        match extent {
+            Extent::Axes(_) => at += surplus,
+            Extent::Dim(expr) => {
+                let computed = !matches!(expr.kind, ExprKind::Name(_) | ExprKind::Int(..));
+                pairs.extend(found.get(at).filter(|_| computed).map(|dim| (expr, dim)));
+                at += 1;
+            }
+        }
+    }
+    pairs
 }
 
 /// A written type as it stands in the text.

@@ -55,6 +55,8 @@ pub(super) struct Literal {
     pub(super) form: Form,
     /// Where it was written.
     pub(super) at: Origin,
+    /// How many operators lie one inside the other.
+    pub(super) depth: u32,
 }
 
 /// Which types a literal may take.
@@ -109,7 +111,7 @@ impl Operand {
 impl Literal {
     /// An integer without a type.
     pub(super) fn int(value: i128, at: Origin) -> Literal {
-        Literal { kind: Kind::Int, shape: Vec::new(), form: Form::Int(value), at }
+        Literal { kind: Kind::Int, shape: Vec::new(), form: Form::Int(value), at, depth: 0 }
     }
 
     /// The negative, where it is a plain number: so `-1` and `-0.0` are literals too.
@@ -119,7 +121,7 @@ impl Literal {
             Form::Float { double, single } => Form::Float { double: -double, single: -single },
             _ => return None,
         };
-        Some(Literal { kind: self.kind, shape: Vec::new(), form, at })
+        Some(Literal { kind: self.kind, shape: Vec::new(), form, at, depth: 0 })
     }
 
     /// Whether it is one number, not computed.

@@ -122,7 +122,7 @@ pub(in super::super) fn iota(checker: &mut Checker<'_>, call: &Call<'_>) -> Chec
 
 fn counting(extent: Dim, at: Origin) -> Value {
     let shape = vec![extent.clone()];
-    Value::Literal(Rc::new(Literal { kind: Kind::Int, shape, form: Form::Iota(extent), at }))
+    Value::Literal(Rc::new(Literal { kind: Kind::Int, shape, form: Form::Iota(extent), at, depth: 0 }))
 }
 
 /// `arange(stop)` or `arange(start, stop, step)`, of dimensions.
@@ -168,7 +168,7 @@ pub(in super::super) fn arange(checker: &mut Checker<'_>, call: &Call<'_>) -> Ch
 /// A dimension as a number of open type.
 fn dim_literal(dim: Dim, at: Origin) -> Value {
     let form = Form::Dim(dim);
-    Value::Literal(Rc::new(Literal { kind: Kind::Int, shape: Vec::new(), form, at }))
+    Value::Literal(Rc::new(Literal { kind: Kind::Int, shape: Vec::new(), form, at, depth: 0 }))
 }
 
 fn literal_op(checker: &mut Checker<'_>, row: Ew, a: &Value, b: &Value, at: Origin) -> Checked<Value> {
@@ -220,6 +220,7 @@ fn float_only(value: &Value) -> Value {
                 shape: Vec::new(),
                 form: Form::Int(number),
                 at: literal.at,
+                depth: 0,
             })),
             _ => value.clone(),
         },
@@ -228,6 +229,7 @@ fn float_only(value: &Value) -> Value {
             shape: Vec::new(),
             form: Form::Dim(dim.clone()),
             at: Origin::default(),
+            depth: 0,
         })),
         other => other.clone(),
     }
