@@ -266,6 +266,9 @@ impl Checker<'_> {
                 .linear_in(unknown)
                 .and_then(|(scale, offset)| (found - &offset).exact_quotient(&scale));
             self.frame().dims.insert(name.clone(), solved);
+            if self.open_symbols(expr).contains(name) {
+                return Ok(false);
+            }
         }
         let expected = self.dim(expr)?;
         Ok(self.graph.facts.same(&expected, found))
