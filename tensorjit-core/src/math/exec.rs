@@ -6,7 +6,7 @@ use crate::lanes::{Cmp, Lanes, Prim, Val};
 
 /// The lanes of one value.
 #[derive(Clone, Debug)]
-pub(super) enum Batch {
+pub(crate) enum Batch {
     /// Masks.
     Bool(Vec<bool>),
     /// `i32`.
@@ -20,7 +20,7 @@ pub(super) enum Batch {
 }
 
 /// Values in the order in which they were made; all have the same number of lanes.
-pub(super) struct Exec {
+pub(crate) struct Exec {
     values: Vec<Batch>,
     lanes: usize,
     fma: bool,
@@ -28,18 +28,18 @@ pub(super) struct Exec {
 
 impl Exec {
     /// An executor of so many lanes, with or without fused multiply-add.
-    pub(super) fn new(lanes: usize, fma: bool) -> Exec {
+    pub(crate) fn new(lanes: usize, fma: bool) -> Exec {
         Exec { values: Vec::new(), lanes, fma }
     }
 
     /// A value that is given.
-    pub(super) fn input(&mut self, batch: Batch) -> Val {
+    pub(crate) fn input(&mut self, batch: Batch) -> Val {
         self.values.push(batch);
         Val(self.values.len() as u32 - 1)
     }
 
     /// The lanes of a value.
-    pub(super) fn get(&self, value: Val) -> &Batch {
+    pub(crate) fn get(&self, value: Val) -> &Batch {
         &self.values[value.0 as usize]
     }
 }
@@ -125,11 +125,30 @@ fn convert(value: &Batch, to: DType) -> Batch {
         (Batch::F64(a), DType::F32) => Batch::F32(map(a, |a| a as f32)),
         (Batch::I32(a), DType::F32) => Batch::F32(map(a, |a| a as f32)),
         (Batch::I32(a), DType::F64) => Batch::F64(map(a, f64::from)),
+        (Batch::I64(a), DType::F32) => Batch::F32(map(a, |a| a as f32)),
         (Batch::I64(a), DType::F64) => Batch::F64(map(a, |a| a as f64)),
         (Batch::I64(a), DType::I32) => Batch::I32(map(a, |a| a as i32)),
         (Batch::I32(a), DType::I64) => Batch::I64(map(a, i64::from)),
+        (Batch::F32(a), DType::I32) => Batch::I32(map(a, |a| truncate(a.into(), to) as i32)),
+        (Batch::F32(a), DType::I64) => Batch::I64(map(a, |a| truncate(a.into(), to))),
+        (Batch::F64(a), DType::I32) => Batch::I32(map(a, |a| truncate(a, to) as i32)),
+        (Batch::F64(a), DType::I64) => Batch::I64(map(a, |a| truncate(a, to))),
+        (Batch::Bool(a), DType::I32) => Batch::I32(map(a, i32::from)),
+        (Batch::Bool(a), DType::I64) => Batch::I64(map(a, i64::from)),
+        (Batch::Bool(a), DType::F32) => Batch::F32(map(a, |a| f32::from(u8::from(a)))),
+        (Batch::Bool(a), DType::F64) => Batch::F64(map(a, |a| f64::from(u8::from(a)))),
         (value, to) => panic!("{to:?} of {value:?}"),
     }
+}
+
+/// The integer part of a float, which must be in the range of the type.
+fn truncate(a: f64, to: DType) -> i64 {
+    let (low, high) = match to {
+        DType::I32 => (f64::from(i32::MIN), -f64::from(i32::MIN)),
+        _ => (i64::MIN as f64, -(i64::MIN as f64)),
+    };
+    assert!(low <= a.trunc() && a < high, "the conversion of {a} to {to:?} is not defined");
+    a as i64
 }
 
 fn bitcast(value: &Batch, to: DType) -> Batch {

@@ -10,7 +10,7 @@ mod coefficients;
 mod erf;
 mod exact;
 #[cfg(test)]
-mod exec;
+pub(crate) mod exec;
 mod exp;
 mod hyperbolic;
 mod inverse_trig;

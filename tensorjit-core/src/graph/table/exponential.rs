@@ -31,7 +31,7 @@ pub(super) static RSQRT: Row = Row {
     derivative: Derivative::Partials(|| vec![number(-0.5) * out() / x()]),
     kinks: Kinks::jumps(|x| x[0].abs(), &[kink(&[0.0], &[f64::NEG_INFINITY], "the limit")]),
     lower: |l, dtype, x| math::rsqrt(l, dtype, x[0]),
-    accuracy: Accuracy::ulp(1.5, 1.5),
+    accuracy: Accuracy::ulp(1.0, 1.0),
 };
 
 pub(super) static EXP: Row = Row {
@@ -44,7 +44,7 @@ pub(super) static EXP: Row = Row {
     derivative: Derivative::Partials(|| vec![out()]),
     kinks: Kinks::NONE,
     lower: |l, dtype, x| math::exp(l, dtype, x[0]),
-    accuracy: Accuracy::ulp(2.0, 2.0),
+    accuracy: Accuracy::ulp(1.0, 1.0),
 };
 
 pub(super) static EXP2: Row = Row {
@@ -57,7 +57,7 @@ pub(super) static EXP2: Row = Row {
     derivative: Derivative::Partials(|| vec![number(LN_2) * out()]),
     kinks: Kinks::NONE,
     lower: |l, dtype, x| math::exp2(l, dtype, x[0]),
-    accuracy: Accuracy::ulp(2.0, 2.0),
+    accuracy: Accuracy::ulp(1.5, 1.0),
 };
 
 pub(super) static EXPM1: Row = Row {
@@ -71,7 +71,7 @@ pub(super) static EXPM1: Row = Row {
     derivative: Derivative::Partials(|| vec![exp(x())]),
     kinks: Kinks::NONE,
     lower: |l, dtype, x| math::expm1(l, dtype, x[0]),
-    accuracy: Accuracy::ulp(3.0, 3.0),
+    accuracy: Accuracy::ulp(1.5, 1.0),
 };
 
 pub(super) static LOG: Row = Row {
@@ -84,7 +84,7 @@ pub(super) static LOG: Row = Row {
     derivative: Derivative::Partials(|| vec![recip(x())]),
     kinks: Kinks::jumps(|x| x[0].abs(), &[kink(&[0.0], &[f64::INFINITY], "the limit")]),
     lower: |l, dtype, x| math::log(l, dtype, x[0]),
-    accuracy: Accuracy::ulp(2.0, 2.0),
+    accuracy: Accuracy::ulp(1.0, 1.0),
 };
 
 pub(super) static LOG2: Row = Row {
@@ -97,7 +97,7 @@ pub(super) static LOG2: Row = Row {
     derivative: Derivative::Partials(|| vec![number(LOG2_E) / x()]),
     kinks: Kinks::jumps(|x| x[0].abs(), &[kink(&[0.0], &[f64::INFINITY], "the limit")]),
     lower: |l, dtype, x| math::log2(l, dtype, x[0]),
-    accuracy: Accuracy::ulp(3.0, 3.0),
+    accuracy: Accuracy::ulp(1.0, 1.0),
 };
 
 pub(super) static LOG1P: Row = Row {
@@ -110,7 +110,7 @@ pub(super) static LOG1P: Row = Row {
     derivative: Derivative::Partials(|| vec![recip(number(1.0) + x())]),
     kinks: Kinks::jumps(|x| (x[0] + 1.0).abs(), &[kink(&[-1.0], &[f64::INFINITY], "the limit")]),
     lower: |l, dtype, x| math::log1p(l, dtype, x[0]),
-    accuracy: Accuracy::ulp(3.0, 3.0),
+    accuracy: Accuracy::ulp(1.0, 1.0),
 };
 
 pub(super) static ERF: Row = Row {
@@ -123,7 +123,7 @@ pub(super) static ERF: Row = Row {
     derivative: Derivative::Partials(|| vec![number(FRAC_2_SQRT_PI) * exp(-square(x()))]),
     kinks: Kinks::NONE,
     lower: |l, dtype, x| math::erf(l, dtype, x[0]),
-    accuracy: Accuracy::ulp(3.0, 3.0),
+    accuracy: Accuracy::ulp(1.5, 1.0),
 };
 
 pub(super) static SIGMOID: Row = Row {
@@ -137,7 +137,7 @@ pub(super) static SIGMOID: Row = Row {
     derivative: Derivative::Partials(|| vec![out() * sigmoid(-x())]),
     kinks: Kinks::NONE,
     lower: |l, dtype, x| math::sigmoid(l, dtype, x[0]),
-    accuracy: Accuracy::ulp(3.0, 3.0),
+    accuracy: Accuracy::ulp(1.5, 1.0),
 };
 
 /// The exponential is of a negative number, so that it cannot overflow, and keeps small values.
@@ -171,7 +171,7 @@ pub(super) static POW: Row = Row {
         ],
     ),
     lower: |l, dtype, x| math::pow(l, dtype, x[0], x[1]),
-    accuracy: Accuracy::ulp(3.0, 3.0),
+    accuracy: Accuracy::ulp(1.0, 1.0),
 };
 
 pub(super) static HYPOT: Row = Row {
@@ -190,5 +190,5 @@ pub(super) static HYPOT: Row = Row {
         &[kink(&[0.0, 0.0], &[0.0, 0.0], "the mean of all directions")],
     ),
     lower: |l, dtype, x| math::hypot(l, dtype, x[0], x[1]),
-    accuracy: Accuracy::ulp(3.0, 3.0),
+    accuracy: Accuracy::ulp(1.0, 1.5),
 };

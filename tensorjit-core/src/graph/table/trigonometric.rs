@@ -14,7 +14,7 @@ pub(super) static SIN: Row = Row {
     derivative: Derivative::Partials(|| vec![cos(x())]),
     kinks: Kinks::NONE,
     lower: |l, dtype, x| math::sin(l, dtype, x[0]),
-    accuracy: Accuracy::ulp(2.0, 2.0),
+    accuracy: Accuracy::ulp(1.0, 1.0),
 };
 
 pub(super) static COS: Row = Row {
@@ -27,7 +27,7 @@ pub(super) static COS: Row = Row {
     derivative: Derivative::Partials(|| vec![-sin(x())]),
     kinks: Kinks::NONE,
     lower: |l, dtype, x| math::cos(l, dtype, x[0]),
-    accuracy: Accuracy::ulp(2.0, 2.0),
+    accuracy: Accuracy::ulp(1.0, 1.0),
 };
 
 pub(super) static TAN: Row = Row {
@@ -40,7 +40,7 @@ pub(super) static TAN: Row = Row {
     derivative: Derivative::Partials(|| vec![number(1.0) + square(out())]),
     kinks: Kinks::jumps(|x| libm::cos(x[0]).abs(), &[]),
     lower: |l, dtype, x| math::tan(l, dtype, x[0]),
-    accuracy: Accuracy::ulp(4.0, 4.0),
+    accuracy: Accuracy::ulp(1.0, 1.5),
 };
 
 /// `1 / sqrt(1 - x*x)`, without cancellation near -1 and 1.
@@ -58,7 +58,7 @@ pub(super) static ASIN: Row = Row {
     derivative: Derivative::Partials(|| vec![inverse_of_cosine()]),
     kinks: Kinks::jumps(|x| (1.0 - x[0].abs()).abs(), &[kink(&[1.0], &[f64::INFINITY], "the limit")]),
     lower: |l, dtype, x| math::asin(l, dtype, x[0]),
-    accuracy: Accuracy::ulp(3.0, 3.0),
+    accuracy: Accuracy::ulp(1.0, 1.0),
 };
 
 pub(super) static ACOS: Row = Row {
@@ -71,7 +71,7 @@ pub(super) static ACOS: Row = Row {
     derivative: Derivative::Partials(|| vec![-inverse_of_cosine()]),
     kinks: Kinks::jumps(|x| (1.0 - x[0].abs()).abs(), &[kink(&[1.0], &[f64::NEG_INFINITY], "the limit")]),
     lower: |l, dtype, x| math::acos(l, dtype, x[0]),
-    accuracy: Accuracy::ulp(3.0, 3.0),
+    accuracy: Accuracy::ulp(1.0, 1.0),
 };
 
 pub(super) static ATAN: Row = Row {
@@ -84,7 +84,7 @@ pub(super) static ATAN: Row = Row {
     derivative: Derivative::Partials(|| vec![recip(number(1.0) + square(x()))]),
     kinks: Kinks::NONE,
     lower: |l, dtype, x| math::atan(l, dtype, x[0]),
-    accuracy: Accuracy::ulp(3.0, 3.0),
+    accuracy: Accuracy::ulp(1.0, 1.0),
 };
 
 pub(super) static ATAN2: Row = Row {
@@ -105,7 +105,7 @@ pub(super) static ATAN2: Row = Row {
         &[kink(&[0.0, 0.0], &[0.0, 0.0], "there is no angle to move")],
     ),
     lower: |l, dtype, x| math::atan2(l, dtype, x[0], x[1]),
-    accuracy: Accuracy::ulp(4.0, 4.0),
+    accuracy: Accuracy::ulp(1.0, 1.0),
 };
 
 pub(super) static SINH: Row = Row {
@@ -118,7 +118,7 @@ pub(super) static SINH: Row = Row {
     derivative: Derivative::Partials(|| vec![cosh(x())]),
     kinks: Kinks::NONE,
     lower: |l, dtype, x| math::sinh(l, dtype, x[0]),
-    accuracy: Accuracy::ulp(3.0, 3.0),
+    accuracy: Accuracy::ulp(1.0, 1.0),
 };
 
 pub(super) static COSH: Row = Row {
@@ -131,7 +131,7 @@ pub(super) static COSH: Row = Row {
     derivative: Derivative::Partials(|| vec![sinh(x())]),
     kinks: Kinks::NONE,
     lower: |l, dtype, x| math::cosh(l, dtype, x[0]),
-    accuracy: Accuracy::ulp(3.0, 3.0),
+    accuracy: Accuracy::ulp(1.0, 1.0),
 };
 
 pub(super) static TANH: Row = Row {
@@ -145,5 +145,5 @@ pub(super) static TANH: Row = Row {
     derivative: Derivative::Partials(|| vec![square(recip(cosh(x())))]),
     kinks: Kinks::NONE,
     lower: |l, dtype, x| math::tanh(l, dtype, x[0]),
-    accuracy: Accuracy::ulp(3.0, 3.0),
+    accuracy: Accuracy::ulp(1.5, 1.0),
 };

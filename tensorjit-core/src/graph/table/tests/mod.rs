@@ -1,6 +1,7 @@
 //! Walks the table: names and types, values, derivatives and lowering of every row.
 
 mod derivatives;
+mod lowering;
 mod values;
 
 use std::collections::BTreeSet;
