@@ -115,7 +115,7 @@ impl Writer<'_> {
                 .collect();
             let graph = std::mem::take(&mut function.graph);
             let facts = graph.facts.clone();
-            let code = collect(backend.code(graph, &states), &mut problems)?;
+            let code = collect(backend.code(&function.name, graph, &states), &mut problems)?;
             function.graph.facts = facts;
             if let Some(code) = code {
                 items.extend(emit::items(self.face, &self.signature(function), &code));

@@ -21,8 +21,8 @@ pub(crate) struct Program {
 pub(crate) struct CodeFacts {
     /// Bytes of workspace.
     pub(crate) workspace: Program,
-    /// What each kernel does.
-    pub(crate) kernels: Vec<String>,
+    /// The number of loop nests.
+    pub(crate) nests: usize,
 }
 
 impl Program {
@@ -35,7 +35,7 @@ impl Program {
 impl CodeFacts {
     /// As it is stored.
     pub(crate) fn write(&self) -> String {
-        let mut text = format!("workspace {}\n", self.workspace.text);
+        let mut text = format!("nests {}\nworkspace {}\n", self.nests, self.workspace.text);
         for op in &self.workspace.ops {
             // Writing to a string cannot fail.
             let _ = match op {
@@ -44,32 +44,25 @@ impl CodeFacts {
                 other => writeln!(text, "{other:?}"),
             };
         }
-        for kernel in &self.kernels {
-            let _ = writeln!(text, "kernel {kernel}");
-        }
         text
     }
 
     /// What was stored; `None` for a file of anyone else.
     pub(crate) fn read(text: &str) -> Option<CodeFacts> {
         let mut lines = text.lines();
-        let first = lines.next()?.strip_prefix("workspace ")?;
-        let mut facts = CodeFacts::default();
-        facts.workspace.text = first.to_owned();
+        let nests = lines.next()?.strip_prefix("nests ")?.parse().ok()?;
+        let text = lines.next()?.strip_prefix("workspace ")?.to_owned();
+        let mut ops = Vec::new();
         for line in lines {
             let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
             let op = match word {
-                "kernel" => {
-                    facts.kernels.push(rest.to_owned());
-                    continue;
-                }
                 "const" => DimOp::Const(rest.parse().ok()?),
                 "symbol" => DimOp::Symbol(rest.parse().ok()?),
                 name => *BINARY.iter().find(|op| format!("{op:?}") == name)?,
             };
-            facts.workspace.ops.push(op);
+            ops.push(op);
         }
-        Some(facts)
+        Some(CodeFacts { workspace: Program { ops, text }, nests })
     }
 }
 
@@ -86,14 +79,20 @@ mod tests {
         let mut ops = vec![DimOp::Const(-64), DimOp::Symbol(3)];
         ops.extend(BINARY);
         let workspace = Program { ops, text: "64*B + 3".to_owned() };
-        let facts = CodeFacts { workspace, kernels: vec!["sum over [B, 3]".to_owned(), String::new()] };
+        let facts = CodeFacts { workspace, nests: 12 };
         assert_eq!(CodeFacts::read(&facts.write()), Some(facts));
         assert_eq!(CodeFacts::read(&CodeFacts::default().write()), Some(CodeFacts::default()));
     }
 
     #[test]
     fn other_files_are_refused() {
-        for text in ["", "kernel a", "workspace 0\nconst x", "workspace 0\nPow"] {
+        for text in [
+            "",
+            "nests 1",
+            "nests 1\nworkspace 0\nconst x",
+            "nests 1\nworkspace 0\nPow",
+            "nests x\nworkspace 0",
+        ] {
             assert_eq!(CodeFacts::read(text), None, "{text:?}");
         }
     }

@@ -48,9 +48,9 @@ pub(crate) fn reachable(mut targets: Vec<Target>, features: &[String], options: 
 }
 
 impl Backend<'_> {
-    /// The code of a checked graph, whose last outputs are the final values of the inputs `states`.
-    pub(crate) fn code(&self, graph: Graph, states: &[u32]) -> Result<Code, Failure> {
-        let library = format!("tensorjit_{}", self.key(&graph, states));
+    /// The code of the function `name` with a checked graph, whose last outputs are the final values of the inputs `states`.
+    pub(crate) fn code(&self, name: &str, graph: Graph, states: &[u32]) -> Result<Code, Failure> {
+        let library = library(name, &self.key(name, &graph, states));
         let slot = Slot::new(self.folder, &library);
         let facts = match slot.read().and_then(|text| CodeFacts::read(&text)) {
             Some(facts) => facts,
@@ -64,7 +64,7 @@ impl Backend<'_> {
     }
 
     /// A hash of what the machine code depends on, without making any of it.
-    fn key(&self, graph: &Graph, states: &[u32]) -> String {
+    fn key(&self, name: &str, graph: &Graph, states: &[u32]) -> String {
         let targets = format!("{:?}", self.targets);
         let (major, minor, patch) = codegen::llvm_version();
         key(&[
@@ -72,6 +72,7 @@ impl Backend<'_> {
             &abi::VERSION.to_string(),
             &format!("{major}.{minor}.{patch}"),
             &targets,
+            name,
             &format!("{states:?} {:?}", self.options),
             &graph.to_string(),
         ])
@@ -107,7 +108,7 @@ impl Backend<'_> {
             .zip(objects)
             .map(|(target, object)| (format!("{}.o", symbol(library, target.level)), object.bytes))
             .collect();
-        let facts = CodeFacts { workspace, kernels: descriptions(lowered.nests) };
+        let facts = CodeFacts { workspace, nests: lowered.nests };
         slot.write(&archive::write(&members)?, &facts.write()).map_err(|error| {
             Bug::new("macro", format!("cannot write kernels to {}: {error}", self.folder.display()))
         })?;
@@ -115,10 +116,16 @@ impl Backend<'_> {
     }
 }
 
-/// A line for each kernel.
-fn descriptions(count: usize) -> Vec<String> {
-    (1..=count).map(|number| format!("loop nest {number} of {count}")).collect()
+/// What all symbols and files of a function begin with: its name, so that profilers show it, and its key.
+fn library(name: &str, key: &str) -> String {
+    // Symbols of foreign functions are ASCII; the key tells names apart that become equal here.
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let name: String = name.chars().take(LONGEST).map(plain).collect();
+    format!("tensorjit_{name}_{key}")
 }
+
+/// How much of a name is kept: names of files are bounded.
+const LONGEST: usize = 80;
 
 /// The symbol of one level.
 fn symbol(library: &str, level: Level) -> String {
@@ -155,5 +162,53 @@ impl Dumps<'_> {
         if let Err(error) = written {
             self.failed = Some(Bug::new("macro", format!("cannot write {}: {error}", path.display())));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn x86() -> Vec<Target> {
+        codegen::targets("x86_64-unknown-linux-gnu", None).unwrap()
+    }
+
+    #[test]
+    fn names_are_legal_symbols() {
+        assert_eq!(library("step", "0f"), "tensorjit_step_0f");
+        assert_eq!(library("größe", "0f"), "tensorjit_gr__e_0f");
+        assert!(library(&"a".repeat(1000), "0f").len() < 200);
+    }
+
+    #[test]
+    fn levels_that_are_never_picked_are_left_out() {
+        let levels = |features: &str, listed: Option<Vec<Level>>| -> Vec<Level> {
+            let features: Vec<String> = features.split(',').map(str::to_owned).collect();
+            let options = Options { levels: listed, ..Options::default() };
+            reachable(x86(), &features, &options).iter().map(|target| target.level).collect()
+        };
+        let v3 = "avx2,bmi1,bmi2,f16c,fma,lzcnt,movbe,popcnt,sse4.2";
+        assert_eq!(levels("sse2", None), [Level::X86V4, Level::X86V3, Level::X86V2]);
+        assert_eq!(levels(v3, None), [Level::X86V4, Level::X86V3]);
+        assert_eq!(levels("sse2", Some(vec![Level::X86V2])), [Level::X86V2]);
+    }
+
+    #[test]
+    fn the_key_depends_on_what_the_code_depends_on() {
+        let options = Options::default();
+        let other = Options { dump: vec!["loops".to_owned()], ..Options::default() };
+        let backend = |targets, options| Backend { targets, folder: Path::new(""), options };
+        let graph = Graph::default();
+        let keys = [
+            backend(x86(), &options).key("f", &graph, &[]),
+            backend(x86(), &options).key("g", &graph, &[]),
+            backend(x86(), &options).key("f", &graph, &[0]),
+            backend(x86(), &other).key("f", &graph, &[]),
+            backend(x86()[..1].to_vec(), &options).key("f", &graph, &[]),
+        ];
+        for (position, key) in keys.iter().enumerate() {
+            assert!(!keys[..position].contains(key), "{position}");
+        }
+        assert_eq!(keys[0], backend(x86(), &options).key("f", &Graph::default(), &[]));
     }
 }

@@ -240,11 +240,15 @@ impl Level {
     }
 }
 
-/// What one kernel of a function does.  All kernels of a function are inlined into one entry.
+/// What a function was compiled to, for people and tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KernelInfo {
-    /// What it computes, one line for people.
-    pub text: &'static str,
+    /// The number of loop nests that a call runs; all are inlined into one entry.
+    pub nests: usize,
+    /// The number of levels that it was compiled for; one is picked at the first call.
+    pub levels: usize,
+    /// Bytes of workspace, as an expression over the dimension symbols.
+    pub workspace: &'static str,
 }
 
 /// Everything that a call needs to know about a compiled function.
@@ -266,6 +270,6 @@ pub struct Function {
     pub workspace: DimExpr,
     /// The code, highest level first.
     pub entries: &'static [LevelEntry],
-    /// The kernels in the order in which they run.
-    pub kernels: &'static [KernelInfo],
+    /// What the code is.
+    pub kernels: KernelInfo,
 }

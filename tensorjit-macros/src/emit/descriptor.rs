@@ -53,15 +53,16 @@ pub(super) fn descriptor(face: &TokenStream, signature: &Signature, code: &Code)
         quote!(#face::abi::Check { left: #left, relation: #face::abi::Relation::#relation, right: #right })
     });
     let workspace = writer.program(&code.facts.workspace);
-    let kernels = code.facts.kernels.iter().map(|text| quote!(#face::abi::KernelInfo { text: #text }));
+    let (nests, levels, bytes) = (code.facts.nests, code.entries.len(), &code.facts.workspace.text);
     let entries = code.entries.iter().map(|entry| {
         let (level, symbol) = (variant(entry.level), own(&entry.symbol));
         quote!(#face::abi::LevelEntry { level: #face::abi::Level::#level, entry: #symbol })
     });
     let imports = imports(face, code);
     quote! {
-        /// What each kernel of the function does, in the order in which they run.
-        pub const KERNELS: &[#face::abi::KernelInfo] = &[#(#kernels),*];
+        /// What the function was compiled to; all zero where no code was made, as under `cargo check`.
+        pub const KERNELS: #face::abi::KernelInfo =
+            #face::abi::KernelInfo { nests: #nests, levels: #levels, workspace: #bytes };
 
         #[doc(hidden)]
         pub static FUNCTION: #face::abi::Function = #face::abi::Function {

@@ -6,7 +6,9 @@ use std::cell::Cell;
 use ndarray::{Array, Array1, Array2, Ix1, Ix2, array, s};
 
 use super::*;
-use crate::abi::{Check, DType, DimExpr, DimOp, Host, Level, LevelEntry, Param, Relation, Solve, Symbol};
+use crate::abi::{
+    Check, DType, DimExpr, DimOp, Host, KernelInfo, Level, LevelEntry, Param, Relation, Solve, Symbol,
+};
 use crate::{Arg, ArgMut, ErrorKind, release_workspaces};
 
 /// Counts the allocations of each thread.
@@ -70,7 +72,7 @@ static SUMS: Function = Function {
     checks: &[Check { left: B, relation: Relation::Ne, right: dim(&[DimOp::Const(13)], "13") }],
     workspace: BYTES,
     entries: &[LevelEntry { level: Level::Native, entry: sums }],
-    kernels: &[],
+    kernels: KernelInfo { nests: 0, levels: 1, workspace: "" },
 };
 
 /// `m += s * sum(x, axis = 1); (m, sum(w[pick]))`, through the workspace.
@@ -241,7 +243,7 @@ fn never(change: impl FnOnce(&mut Function)) -> crate::Error {
         checks: &[],
         workspace: ZERO,
         entries: &[LevelEntry { level: Level::Native, entry }],
-        kernels: &[],
+        kernels: KernelInfo { nests: 0, levels: 1, workspace: "" },
     };
     change(&mut function);
     let given: Option<&[usize]> = if function.solve.is_empty() { Some(&[0]) } else { None };
