@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::diag::Bug;
 use crate::dim::Dim;
-use crate::graph::ops::Source;
+use crate::graph::ops::{Guard, Source};
 use crate::graph::{Graph, Node, NodeId, Op, Type};
 
 /// Where a leaf is read.
@@ -67,19 +67,28 @@ pub(super) fn volume(shape: &[Dim]) -> Dim {
     shape.iter().fold(Dim::constant(1), |product, extent| &product * extent)
 }
 
+/// What an element depends on.
+#[derive(Default)]
+pub(super) struct Found {
+    /// Elements of leaves.
+    pub(super) reads: BTreeSet<Read>,
+    /// Index expressions whose values matter in themselves: those of counters and of guards.
+    pub(super) counts: BTreeSet<Dim>,
+}
+
 /// Collects what the element of `node` at `at` reads; `is_leaf` says which nodes stand in memory.
 pub(super) fn collect(
     graph: &Graph,
     is_leaf: &dyn Fn(NodeId) -> bool,
     node: NodeId,
     at: &[Dim],
-    found: &mut BTreeSet<Read>,
+    found: &mut Found,
 ) -> Result<(), Bug> {
     let mut seen = BTreeSet::new();
     let mut work = vec![(node, at.to_vec())];
     while let Some((node, at)) = work.pop() {
         if is_leaf(node) {
-            found.insert((node, At::Axes(at)));
+            found.reads.insert((node, At::Axes(at)));
             continue;
         }
         if !seen.insert((node, at.clone())) {
@@ -88,21 +97,30 @@ pub(super) fn collect(
         let inputs = &graph.node(node).inputs;
         match &graph.node(node).op {
             Op::Reshape(_) if is_leaf(inputs[0]) && !is_affine_reshape(graph, node, &at) => {
-                found.insert((inputs[0], At::Flat(flat(&graph.ty(node).shape, &at))));
+                found.reads.insert((inputs[0], At::Flat(flat(&graph.ty(node).shape, &at))));
             }
             Op::Gather(op) => {
                 let rank = graph.ty(inputs[1]).rank();
                 work.push((inputs[1], at[op.axis..op.axis + rank].to_vec()));
-                let mut leaves = BTreeSet::new();
+                let mut leaves = Found::default();
                 let mut index = at[..op.axis].to_vec();
                 index.push(Dim::constant(0));
                 index.extend_from_slice(&at[op.axis + rank..]);
                 collect(graph, is_leaf, inputs[0], &index, &mut leaves)?;
-                found.extend(leaves.into_iter().map(|(leaf, _)| (leaf, At::Data)));
+                found.reads.extend(leaves.reads.into_iter().map(|(leaf, _)| (leaf, At::Data)));
+                found.counts.extend(leaves.counts);
+            }
+            Op::Iota(_) => {
+                found.counts.insert(at[0].clone());
             }
             _ => match sources(graph, node, &at) {
                 Some(sources) => {
-                    work.extend(sources.into_iter().map(|source| (inputs[source.operand], source.index)))
+                    for source in sources {
+                        found.counts.extend(source.guards.into_iter().map(|guard| match guard {
+                            Guard::Within { value, .. } | Guard::Divides { value, .. } => value,
+                        }));
+                        work.push((inputs[source.operand], source.index));
+                    }
                 }
                 None => work.extend(inputs.iter().map(|id| (*id, at.clone()))),
             },

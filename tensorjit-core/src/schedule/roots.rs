@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::reads::{self, At, Read};
+use super::reads::{self, At, Found, Read};
 use crate::diag::Bug;
 use crate::dim::{Dim, Sym};
 use crate::graph::table::Ew;
@@ -43,6 +43,8 @@ pub(super) struct Root {
     pub(super) cost: u32,
     /// What one element reads, over the variables `variable(i)` of the domain in order.
     pub(super) reads: Vec<Read>,
+    /// The index expressions that it depends on by their values, over the same variables.
+    pub(super) counts: Vec<Dim>,
 }
 
 impl Root {
@@ -86,6 +88,7 @@ fn root(graph: &Graph, is_leaf: &dyn Fn(NodeId) -> bool, node: NodeId) -> Result
         lane_bytes: graph.ty(node).dtype.size().max(4),
         cost: 0,
         reads: Vec::new(),
+        counts: Vec::new(),
     };
     match &graph.node(node).op {
         Op::Reduce(op) => root.fold(graph.ty(inputs[0]), &op.axes),
@@ -100,14 +103,15 @@ fn root(graph: &Graph, is_leaf: &dyn Fn(NodeId) -> bool, node: NodeId) -> Result
         Op::ScatterAdd(_) => root.kind = Kind::Scatter,
         _ => {}
     }
-    let mut found = std::collections::BTreeSet::new();
+    let mut found = Found::default();
     let variables: Vec<Dim> = (0..root.parallel.len() + root.folded.len()).map(variable).collect();
     if root.kind == Kind::Scatter {
         for input in inputs {
             let at: Vec<Dim> = (0..graph.ty(*input).rank()).map(variable).collect();
-            let mut leaves = std::collections::BTreeSet::new();
+            let mut leaves = Found::default();
             reads::collect(graph, is_leaf, *input, &at, &mut leaves)?;
-            found.extend(leaves.into_iter().map(|(leaf, _)| (leaf, At::Data)));
+            found.reads.extend(leaves.reads.into_iter().map(|(leaf, _)| (leaf, At::Data)));
+            found.counts.extend(leaves.counts);
         }
     } else {
         for (operand, at) in elements(graph, node, &variables) {
@@ -115,7 +119,8 @@ fn root(graph: &Graph, is_leaf: &dyn Fn(NodeId) -> bool, node: NodeId) -> Result
             reads::collect(graph, &inner, operand, &at, &mut found)?;
         }
     }
-    root.reads = found.into_iter().collect();
+    root.reads = found.reads.into_iter().collect();
+    root.counts = found.counts.into_iter().collect();
     Ok(root)
 }
 
@@ -278,7 +283,7 @@ impl Costs {
     /// vector axis of the right operand is contiguous.
     fn keep_operands(&mut self, graph: &Graph, node: NodeId) -> Result<(), Bug> {
         let variables: Vec<Dim> = (0..64).map(variable).collect();
-        let last = variables[graph.ty(node).rank() - 1].as_sym();
+        let last = graph.ty(node).rank().checked_sub(1).and_then(|axis| variables[axis].as_sym());
         for (position, (operand, at)) in elements(graph, node, &variables).into_iter().enumerate() {
             let base = self.behind_movement(graph, operand);
             if self.cost[base.0 as usize] > 0
@@ -287,10 +292,10 @@ impl Costs {
                 self.keep(graph, base);
             }
             if position == 1 && base != operand {
-                let mut reads = std::collections::BTreeSet::new();
+                let mut found = Found::default();
                 let is_leaf = |id: NodeId| self.is_leaf(graph, id);
-                reads::collect(graph, &is_leaf, operand, &at, &mut reads)?;
-                let contiguous = reads.iter().all(|(leaf, at)| {
+                reads::collect(graph, &is_leaf, operand, &at, &mut found)?;
+                let contiguous = found.reads.iter().all(|(leaf, at)| {
                     let offset = match at {
                         At::Axes(at) => reads::flat(&graph.ty(*leaf).shape, at),
                         At::Flat(offset) => offset.clone(),

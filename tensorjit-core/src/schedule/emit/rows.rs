@@ -125,25 +125,29 @@ impl<'a> Emit<'a> {
     }
 
     /// Makes one loop of two where no access can tell: an outer variable stays 0, the inner one runs over both.
-    fn collapse(&mut self, group: &Group, mut extents: Vec<Dim>) -> Vec<Dim> {
-        for axis in (0..extents.len().saturating_sub(1)).rev() {
-            let (outer, inner) = (variable(axis), variable(axis + 1));
-            let joint = group.roots().all(|root| {
-                let root = &self.roots[root];
-                let at: Vec<Dim> = (0..root.parallel.len()).map(variable).collect();
-                let own = At::Axes(at);
-                root.reads
-                    .iter()
-                    .map(|(leaf, at)| (*leaf, at))
-                    .chain([(root.node, &own)])
-                    .all(|(leaf, at)| self.is_joint(leaf, at, &outer, &inner, &root.parallel[axis + 1]))
-            });
-            if joint {
+    ///
+    /// From the outside in, so that an axis that has been joined to the next goes on with it.
+    fn collapse(&self, group: &Group, mut extents: Vec<Dim>) -> Vec<Dim> {
+        for axis in 0..extents.len().saturating_sub(1) {
+            if group.roots().all(|root| self.can_join(&self.roots[root], axis)) {
                 extents[axis + 1] = &extents[axis] * &extents[axis + 1];
                 extents[axis] = Dim::constant(1);
             }
         }
         extents
+    }
+
+    /// Whether a root depends on two neighbouring axes only by offsets in which both make one count.
+    fn can_join(&self, root: &Root, axis: usize) -> bool {
+        let (outer, inner) = (variable(axis), variable(axis + 1));
+        let mut counted = root.counts.iter().flat_map(Dim::symbols).map(Dim::sym);
+        if counted.any(|variable| variable == outer || variable == inner) {
+            return false;
+        }
+        let own = At::Axes((0..root.parallel.len()).map(variable).collect());
+        let reads = root.reads.iter().map(|(leaf, at)| (*leaf, at)).chain([(root.node, &own)]);
+        let extent = &root.parallel[axis + 1];
+        reads.into_iter().all(|(leaf, at)| self.is_joint(leaf, at, &outer, &inner, extent))
     }
 
     fn is_joint(&self, leaf: NodeId, at: &At, outer: &Dim, inner: &Dim, extent: &Dim) -> bool {
