@@ -162,13 +162,9 @@ impl Builder {
 
     /// Operand `position` of a step: mostly one of the latest, so that the program hangs together.
     fn operand(&self, step: &Step, position: usize) -> (NodeId, Axes) {
-        let index = &step.operands[position];
-        let recent = 3.min(self.pool.len());
-        if position == 0 {
-            self.pool[self.pool.len() - recent..][index.index(recent)]
-        } else {
-            *index.get(&self.pool)
-        }
+        let recent = if position == 0 { 3.min(self.pool.len()) } else { self.pool.len() };
+        let candidates = &self.pool[self.pool.len() - recent..];
+        candidates[usize::from(step.operands[position]) % recent]
     }
 
     /// Brings a tensor into `low..=high`, by a smooth map or by clipping.
@@ -183,7 +179,7 @@ impl Builder {
         self.ew(Ew::Add, &[scaled, bottom])
     }
 
-    fn to_float(&mut self, x: NodeId) -> Result<NodeId, Bug> {
+    fn float_of(&mut self, x: NodeId) -> Result<NodeId, Bug> {
         if self.graph.ty(x).dtype == self.dtype { Ok(x) } else { self.ew(Ew::Cast(self.dtype), &[x]) }
     }
 
@@ -206,12 +202,16 @@ impl Builder {
                 let axis = place(from | FIXED, FIXED);
                 let least = step.choice & 1 == 1;
                 let found = self.op(Op::ArgReduce(ArgReduce { least, axis }), &[wide])?;
-                Ok((self.to_float(found)?, from & !FIXED))
+                Ok((self.float_of(found)?, from & !FIXED))
             }
             Kind::Region => self.region(step),
             Kind::Mark => {
                 self.variables += 1;
-                let op = if step.choice % 4 == 0 { Op::StopGradient } else { Op::Variable(self.variables) };
+                let op = if step.choice.is_multiple_of(4) {
+                    Op::StopGradient
+                } else {
+                    Op::Variable(self.variables)
+                };
                 Ok((self.op(op, &[x])?, from))
             }
         }
@@ -242,7 +242,7 @@ impl Builder {
             });
         }
         let found = self.ew(row, &inputs)?;
-        Ok((self.to_float(found)?, to))
+        Ok((self.float_of(found)?, to))
     }
 
     fn reduce(&mut self, step: &Step, x: NodeId, from: Axes) -> Result<(NodeId, Axes), Bug> {
@@ -265,7 +265,7 @@ impl Builder {
             _ => x,
         };
         let folded = self.op(Op::Reduce(Reduce { kind, axes: vec![place(from, *axis)] }), &[operand])?;
-        let folded = self.to_float(folded)?;
+        let folded = self.float_of(folded)?;
         // The extreme of nothing is infinite.
         Ok((self.tame(folded, from & !axis, -9.0, 9.0, false)?, from & !axis))
     }

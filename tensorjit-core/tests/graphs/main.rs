@@ -2,5 +2,7 @@
 
 mod agreement;
 mod build;
+mod compiled;
+mod drive;
 mod recipe;
 mod stages;

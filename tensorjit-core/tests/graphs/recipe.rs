@@ -1,7 +1,7 @@
 //! Random graphs as plain data, so that a failure shrinks to the steps that matter.
 
 use proptest::prelude::*;
-use proptest::sample::{Index, select};
+use proptest::sample::select;
 use tensorjit_core::graph::table::Ew;
 use tensorjit_runtime::abi::DType;
 
@@ -24,7 +24,7 @@ pub(crate) struct Step {
     /// What is applied.
     pub(crate) kind: Kind,
     /// Which tensors it is applied to; as many as it needs.
-    pub(crate) operands: [Index; 3],
+    pub(crate) operands: [u16; 3],
     /// Decides all that is left open: axes, variants, conversions.
     pub(crate) choice: u16,
 }
@@ -62,7 +62,7 @@ pub(crate) fn recipes() -> impl Strategy<Value = Recipe> {
         1 => Just(Kind::Region),
         1 => Just(Kind::Mark),
     ];
-    let step = (kind, any::<[Index; 3]>(), any::<u16>());
+    let step = (kind, any::<[u16; 3]>(), any::<u16>());
     let step = step.prop_map(|(kind, operands, choice)| Step { kind, operands, choice });
     let dtype = prop_oneof![Just(DType::F32), Just(DType::F64)];
     // Around the numbers of lanes, so that vectors have tails.

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::TestRunner;
 use std::collections::BTreeMap;
 use tensorjit_core::graph::ops::derivative::Derivative;
 use tensorjit_core::graph::table::Ew;
@@ -11,29 +11,9 @@ use tensorjit_core::graph::{Input, Op, Type};
 use tensorjit_core::{autodiff, interp, simplify};
 
 use crate::agreement::{Tally, compare};
-use crate::build::{Numbers, Program, build};
-use crate::recipe::{Recipe, recipes};
-
-/// Runs `test` on the same recipes every time.
-fn on_recipes(cases: u32, test: impl Fn(Recipe) -> Result<(), TestCaseError>) {
-    let config = Config { cases, failure_persistence: None, ..Config::default() };
-    let random = proptest::test_runner::TestRng::deterministic_rng(config.rng_algorithm);
-    if let Err(failure) = TestRunner::new_with_rng(config, random).run(&recipes(), test) {
-        panic!("{failure}");
-    }
-}
-
-fn fail(error: impl std::fmt::Display) -> TestCaseError {
-    TestCaseError::fail(error.to_string())
-}
-
-/// Results and gradients of a program.
-fn with_gradients(recipe: &Recipe) -> Result<Program, TestCaseError> {
-    let mut program = build(recipe).map_err(fail)?;
-    let gradients = program.gradients().map_err(fail)?;
-    program.graph.outputs = program.results.iter().copied().chain(gradients).collect();
-    Ok(program)
-}
+use crate::build::{Numbers, build};
+use crate::drive::{fail, on_recipes, with_gradients};
+use crate::recipe::recipes;
 
 #[test]
 fn every_row_is_drawn_often() {
