@@ -7,7 +7,7 @@ weight, its coefficients rounded once to the type in which it is evaluated.
 
 import struct
 
-from mpmath import atan, asin, cos, erf, erfc, exp, log, lu_solve, matrix, mp, mpf, pi, sin, sinh, sqrt
+from mpmath import atan, asin, cos, erf, erfc, exp, log, lu_solve, matrix, mp, mpf, pi, sin, sinh, sqrt, tanh
 
 mp.dps = 60
 
@@ -114,6 +114,8 @@ def table():
         "ATAN_F64": ("atan(x) = x + x z p(z), z = x^2", 11, odd(atan), relative(atan, 3), (0, TAN_EIGHTH), float),
         "SINH_F32": ("sinh(x) = x + x z p(z), z = x^2", 4, odd(sinh), relative(sinh, 3), (0, 1), single),
         "SINH_F64": ("sinh(x) = x + x z p(z), z = x^2", 7, odd(sinh), relative(sinh, 3), (0, 1), float),
+        "TANH_F32": ("tanh(x) = x + x z p(z), z = x^2", 7, odd(tanh), relative(tanh, 3), (0, 1), single),
+        "TANH_F64": ("tanh(x) = x + x z p(z), z = x^2", 15, odd(tanh), relative(tanh, 3), (0, 1), float),
         "ERF_F32": ("erf(x) = x + x p(z), z = x^2", 7, erf_p, erf_w, (0, 1), single),
         "ERF_F64": ("erf(x) = x + x p(z), z = x^2", 12, erf_p, erf_w, (0, 1), float),
         "ERF_TAIL_F32": ("erf(1 + v) = 1 - exp(-p(v)), the error that of erf", 7, tail, tail_w, (0, 3), single),

@@ -21,11 +21,13 @@ pub fn erf(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
     let v = n.sub(bounded, one);
     let p = if n.is_f32() { n.poly(v, &ERF_TAIL_F32) } else { n.poly(v, &ERF_TAIL_F64) };
     let minus = n.neg(p);
-    let (biased, e) = n.exp_pair(minus);
-    let scale = n.pow2(biased);
+    let (biased, r) = n.reduce_ln2_rounded(minus);
+    let y = n.expm1_rounded(r);
+    // 1 - 2^n (1 + y)
+    let scale = n.pow2(biased, 0);
+    let rest = n.sub(one, scale);
     let minus_scale = n.neg(scale);
-    let complement = n.add(e.hi, e.lo);
-    let large = n.fma(minus_scale, complement, one);
+    let large = n.fma(minus_scale, y, rest);
     let is_small = n.cmp_c(Cmp::Lt, a, 1.0);
     let y = n.select(is_small, small, large);
     n.with_sign(y, x)

@@ -64,13 +64,9 @@ impl Num<'_> {
         self.float_from(kept)
     }
 
-    /// `a - q b` where `q` is the rounded quotient; without FMA the rounding of the quotient is left out.
-    pub(super) fn division_rest(&mut self, a: Pair, minus_q: Val, b: Val) -> Val {
-        if !self.has_fma() {
-            return a.lo;
-        }
-        let rest = self.fma(minus_q, b, a.hi);
-        self.add(rest, a.lo)
+    /// `a - q b` where `q` is the rounded quotient; without FMA what its rounding took is left out.
+    pub(super) fn division_rest(&mut self, a: Val, minus_q: Val, b: Val) -> Val {
+        if self.has_fma() { self.fma(minus_q, b, a) } else { self.c(0.0) }
     }
 
     /// `a / b` to twice the precision, for moderate operands.

@@ -37,12 +37,12 @@ impl Num<'_> {
         (biased, self.sub(biased, magic))
     }
 
-    /// `2^n` for the integer in the low bits of `biased`, within the range of normal numbers.
-    pub(super) fn pow2(&mut self, biased: Val) -> Val {
+    /// `2^(n + offset)` for the integer `n` in the low bits of `biased`, within the range of normal numbers.
+    pub(super) fn pow2(&mut self, biased: Val, offset: i64) -> Val {
         let (width, bias) = (self.mantissa_bits(), self.bias());
         let bits = self.bits(biased);
         let exponent = self.shl(bits, width);
-        let scale = self.add_i(exponent, bias << width);
+        let scale = self.add_i(exponent, (bias + offset) << width);
         self.float_from(scale)
     }
 
@@ -61,6 +61,22 @@ impl Num<'_> {
             result = self.mul(result, factor);
         }
         result
+    }
+
+    /// The reduction of a clamped argument, `r` rounded.
+    pub(super) fn reduce_ln2_rounded(&mut self, x: Val) -> (Val, Val) {
+        let (biased, n) = self.round_magic(x, LOG2_E);
+        let (high, low) = self.pick(LN2_F32, LN2_F64);
+        let (minus_high, minus_low) = (self.c(-high), self.c(-low));
+        let first = self.fma(n, minus_high, x);
+        (biased, self.fma(n, minus_low, first))
+    }
+
+    /// `e^r - 1` for a reduced argument, rounded.
+    pub(super) fn expm1_rounded(&mut self, r: Val) -> Val {
+        let square = self.mul(r, r);
+        let p = if self.is_f32() { self.poly(r, &EXP_F32) } else { self.poly(r, &EXP_F64) };
+        self.fma(square, p, r)
     }
 
     /// The reduction of a clamped argument.
@@ -116,9 +132,8 @@ pub fn exp(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
     let (lowest, highest) = n.pick((-104.0, 89.0), (-746.0, 710.0));
     let x = n.at_least(x, lowest);
     let x = n.at_most(x, highest);
-    let Reduced { biased, r } = n.reduce_ln2(x);
-    let tail = n.exp_tail(r.hi);
-    let y = n.add(r.hi, tail);
+    let (biased, r) = n.reduce_ln2_rounded(x);
+    let y = n.expm1_rounded(r);
     let one = n.c(1.0);
     let y = n.add(one, y);
     n.scale_pow2(y, biased)
@@ -154,7 +169,7 @@ pub fn expm1(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
     let one = n.c(1.0);
     let lowered = n.sub(biased, one);
     let biased = n.select(in_last, lowered, biased);
-    let scale = n.pow2(biased);
+    let scale = n.pow2(biased, 0);
     let minus_one = n.c(-1.0);
     let less = n.two_sum(scale, minus_one);
     let y = n.expm1_reduced(scale, less, r);

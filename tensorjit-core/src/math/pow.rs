@@ -29,7 +29,7 @@ impl Num<'_> {
         let (biased, nearest) = self.round_magic(t, 1.0);
         let r = self.sub(t, nearest);
         let p = self.poly(r, &EXP2_POW);
-        let scale = self.pow2(biased);
+        let scale = self.pow2(biased, 0);
         self.mul(p, scale)
     }
 

@@ -48,7 +48,7 @@ fn kernels(target: &Target) -> Vec<(String, Kernel)> {
 
 /// Bit patterns all over the range, special values first; a multiple of every vector's length.
 fn patterns(seed: u64) -> Vec<u64> {
-    let exponents = (0..64_u64).map(|i| (i * 0x0410 + 0x3f00) << 48 | i * 0x0101_0101);
+    let exponents = (0..64_u64).map(|i| ((i * 0x0410 + 0x3f00) << 48) | (i * 0x0101_0101));
     let ordinary = (0..448_u64).map(|i| {
         let x = (i as f64 - 224.0) / 16.0 + 1.0 / (3.0 + seed as f64);
         x.to_bits()
