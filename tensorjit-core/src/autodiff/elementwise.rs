@@ -20,7 +20,17 @@ pub(super) fn linearize(
     tangents: &[Option<NodeId>],
     flow: &mut Flow,
 ) -> Result<Option<NodeId>, Failure> {
-    match row.row().derivative {
+    by_rule(site, row, row.row().derivative, tangents, flow)
+}
+
+fn by_rule(
+    site: &mut Site,
+    row: Ew,
+    rule: Derivative,
+    tangents: &[Option<NodeId>],
+    flow: &mut Flow,
+) -> Result<Option<NodeId>, Failure> {
+    match rule {
         Derivative::Partials(rules) => Ok(by_partials(site, &rules(), tangents, flow)?),
         Derivative::Linear { operands, transpose } => {
             Ok(by_linearity(site, row, operands, &transpose(), tangents)?)
@@ -222,5 +232,26 @@ fn build(site: &mut Site, formula: &Formula, out: NodeId) -> Result<NodeId, Bug>
                 operands.iter().map(|operand| build(site, operand, out)).collect::<Result<_, _>>()?;
             site.ew(*row, &operands)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::Origin;
+    use crate::graph::sketch::{Sketch, floats, n};
+
+    #[test]
+    fn a_missing_rule_is_an_error_of_the_user_at_the_operator() {
+        let mut sketch = Sketch::new(&[floats(&[n()])]);
+        let x = sketch.input(0);
+        let node = sketch.ew(Ew::Sin, &[x]);
+        let site = &mut Site { graph: &mut sketch.graph, node, inputs: &[x], origin: Origin(7) };
+        let missing = Derivative::None("nobody knows it");
+        let found = by_rule(site, Ew::Sin, missing, &[Some(x)], &mut Flow::new(Vec::new()));
+        let Err(Failure::User(errors)) = found else { panic!("{found:?}") };
+        assert_eq!(errors.len(), 1);
+        assert_eq!(errors[0].message, "`sin` cannot be differentiated: nobody knows it");
+        assert_eq!((errors[0].code, errors[0].at), ("no-derivative", Origin(7)));
     }
 }

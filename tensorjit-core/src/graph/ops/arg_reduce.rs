@@ -72,3 +72,46 @@ impl ArgReduce {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(least: bool, elements: &[Element]) -> Element {
+        ArgReduce { least, axis: 0 }.find(elements).unwrap()
+    }
+
+    fn floats(values: &[f64]) -> Vec<Element> {
+        values.iter().map(|value| Element::exact(Scalar::Float(*value))).collect()
+    }
+
+    #[test]
+    fn the_first_nan_wins_else_the_first_extreme() {
+        let nan = f64::NAN;
+        let cases: [(&[f64], i64, i64); 5] = [
+            (&[1.0, 3.0, 3.0, 2.0], 1, 0),
+            (&[2.0, 1.0, 1.0, 3.0], 3, 1),
+            (&[1.0, nan, 5.0, nan], 1, 1),
+            (&[-0.0, 0.0], 0, 0),
+            (&[f64::NEG_INFINITY], 0, 0),
+        ];
+        for (values, greatest, least) in cases {
+            assert_eq!(find(false, &floats(values)).scalar, Scalar::Int(greatest), "{values:?}");
+            assert_eq!(find(true, &floats(values)).scalar, Scalar::Int(least), "{values:?}");
+        }
+    }
+
+    #[test]
+    fn a_close_race_is_unsure() {
+        let mut close = floats(&[1.0, 1.0 + 1e-9, 0.0]);
+        assert_eq!(find(false, &close).error, 0.0);
+        close[0].error = 1e-8;
+        assert_eq!(find(false, &close).error, f64::INFINITY);
+        assert_eq!(find(true, &close).error, 0.0);
+    }
+
+    #[test]
+    fn an_empty_axis_has_no_extreme() {
+        assert!(ArgReduce { least: false, axis: 0 }.find(&[]).is_err());
+    }
+}

@@ -141,3 +141,66 @@ fn inverse(axes: impl Iterator<Item = usize>) -> Vec<usize> {
     placed.sort_unstable();
     placed.into_iter().map(|(_, from)| from).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dim::{Dim, Sym};
+
+    /// A contraction, the shapes of its operands and of its result, and the elements of that.
+    type Case = (Contract, &'static [usize], &'static [usize], &'static [usize], &'static [f64]);
+
+    /// The type and the value of a contraction of numbers that count up from 1.
+    fn count_up(contract: &Contract, a: &[usize], b: &[usize]) -> (Vec<usize>, Vec<f64>) {
+        let value = |shape: &[usize]| {
+            let numbers: Vec<f64> = (1..=shape.iter().product()).map(|i| i as f64).collect();
+            Value::floats(DType::F64, shape, &numbers)
+        };
+        let ty = |shape: &[usize]| {
+            Type::new(
+                DType::F64,
+                shape.iter().map(|extent| Dim::constant(*extent as i64)).collect::<Vec<_>>(),
+            )
+        };
+        let result = contract.infer(&Facts::default(), &[&ty(a), &ty(b)]).unwrap();
+        let env = Env { dims: &[] };
+        let shape = env.shape(&result.shape).unwrap();
+        let found = contract.eval(&env, &[&value(a), &value(b)], &shape).unwrap();
+        (shape, found.to_f64())
+    }
+
+    #[test]
+    fn values() {
+        let contract = |batch: &[(usize, usize)], sum: &[(usize, usize)]| Contract {
+            batch: batch.to_vec(),
+            sum: sum.to_vec(),
+        };
+        let cases: [Case; 6] = [
+            (contract(&[], &[(1, 0)]), &[2, 2], &[2, 2], &[2, 2], &[7.0, 10.0, 15.0, 22.0]),
+            // Of the transposes.
+            (contract(&[], &[(0, 1)]), &[2, 2], &[2, 2], &[2, 2], &[7.0, 15.0, 10.0, 22.0]),
+            (contract(&[], &[(0, 0)]), &[3], &[3], &[], &[14.0]),
+            (contract(&[], &[]), &[2], &[2], &[2, 2], &[1.0, 2.0, 2.0, 4.0]),
+            (contract(&[(0, 0)], &[(1, 1)]), &[2, 2], &[2, 2], &[2], &[5.0, 25.0]),
+            // Batch axes come first wherever they stand; an empty sum is 0.
+            (contract(&[(1, 0)], &[(0, 1)]), &[0, 2], &[2, 0], &[2], &[0.0, 0.0]),
+        ];
+        for (contract, a, b, shape, expected) in cases {
+            assert_eq!(count_up(&contract, a, b), (shape.to_vec(), expected.to_vec()), "{contract:?}");
+        }
+    }
+
+    #[test]
+    fn pairs_agree() {
+        let (n, m) = (Dim::sym(Sym(0)), Dim::sym(Sym(1)));
+        let (a, b) = (Type::new(DType::F32, [n.clone(), m.clone()]), Type::new(DType::F32, [m, n.clone()]));
+        let infer = |sum: &[(usize, usize)], b: &Type| {
+            Contract { batch: vec![], sum: sum.to_vec() }.infer(&Facts::default(), &[&a, b])
+        };
+        assert_eq!(infer(&[(1, 0)], &b), Ok(Type::new(DType::F32, [n.clone(), n])));
+        for sum in [&[(0, 0)][..], &[(2, 0)], &[(1, 0), (1, 1)]] {
+            assert!(infer(sum, &b).is_err(), "{sum:?}");
+        }
+        assert!(infer(&[(1, 0)], &b.with_dtype(DType::F64)).is_err());
+    }
+}

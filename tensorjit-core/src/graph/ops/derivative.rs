@@ -56,3 +56,32 @@ impl Derivative {
         Bug::new("graph", format!("{} of operands {inputs:?}", self.name()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tensorjit_runtime::abi::DType;
+
+    #[test]
+    fn types_follow_the_direction() {
+        let (scalar, tensor) = (Type::scalar(DType::F64), Type::new(DType::F64, [2.into(), 3.into()]));
+        let cases: [(Derivative, &[&Type], Option<&Type>); 11] = [
+            (Derivative::Grad, &[&scalar, &tensor], Some(&tensor)),
+            (Derivative::Grad, &[&tensor, &tensor], None),
+            (Derivative::Grad, &[&scalar, &tensor, &tensor], None),
+            (Derivative::Vjp, &[&scalar, &tensor, &scalar], Some(&tensor)),
+            (Derivative::Vjp, &[&tensor, &scalar, &tensor], Some(&scalar)),
+            (Derivative::Vjp, &[&tensor, &scalar, &scalar], None),
+            (Derivative::Jvp, &[&scalar, &tensor, &tensor], Some(&scalar)),
+            (Derivative::Jvp, &[&scalar, &tensor, &scalar], None),
+            (Derivative::Hvp, &[&scalar, &tensor, &tensor], Some(&tensor)),
+            (Derivative::Hvp, &[&tensor, &tensor, &tensor], None),
+            (Derivative::Hvp, &[&scalar, &tensor], None),
+        ];
+        for (kind, inputs, expected) in cases {
+            assert_eq!(kind.infer(&Facts::default(), inputs).ok().as_ref(), expected, "{kind:?} {inputs:?}");
+        }
+        let ints = Type::new(DType::I32, [2.into()]);
+        assert!(Derivative::Grad.infer(&Facts::default(), &[&scalar, &ints]).is_err());
+    }
+}

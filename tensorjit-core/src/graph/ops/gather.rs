@@ -76,3 +76,39 @@ pub(super) fn clamp(index: Element, extent: usize) -> Result<usize, Bug> {
     };
     Ok(usize::try_from(fold::int(index)).map_or(0, |index| index.min(last)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The axis, the shape and the elements of the indices, the shape and the elements of the result.
+    type Case = (usize, &'static [usize], &'static [i64], &'static [usize], &'static [f64]);
+
+    fn eval(axis: usize, indices: &Value, shape: &[usize]) -> Result<Vec<f64>, Bug> {
+        let source = Value::floats(DType::F64, &[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        Gather { axis }.eval(&Env { dims: &[] }, &[&source, indices], shape).map(|value| value.to_f64())
+    }
+
+    #[test]
+    fn indices_take_the_place_of_the_axis_and_are_clamped() {
+        let cases: [Case; 4] = [
+            (0, &[3], &[1, 0, 1], &[3, 3], &[4.0, 5.0, 6.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
+            (1, &[], &[2], &[2], &[3.0, 6.0]),
+            (1, &[2, 1], &[0, 1], &[2, 2, 1], &[1.0, 2.0, 4.0, 5.0]),
+            (1, &[3], &[-7, 9, i64::MAX], &[2, 3], &[1.0, 3.0, 3.0, 4.0, 6.0, 6.0]),
+        ];
+        for (axis, index_shape, indices, shape, expected) in cases {
+            let indices = Value::ints(DType::I64, index_shape, indices);
+            assert_eq!(eval(axis, &indices, shape), Ok(expected.to_vec()), "{axis} {indices:?}");
+        }
+    }
+
+    #[test]
+    fn an_unsure_index_makes_the_element_unsure() {
+        let source = Value::floats(DType::F64, &[2], &[1.0, 2.0]);
+        let mut indices = Value::ints(DType::I64, &[2], &[0, 1]);
+        indices.elements[1].error = f64::INFINITY;
+        let found = Gather { axis: 0 }.eval(&Env { dims: &[] }, &[&source, &indices], &[2]).unwrap();
+        assert_eq!(found.elements.iter().map(|e| e.error).collect::<Vec<_>>(), [0.0, f64::INFINITY]);
+    }
+}

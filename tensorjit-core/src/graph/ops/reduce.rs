@@ -150,3 +150,57 @@ impl Reduce {
         Ok(vec![Some(site.restore(cotangent, &shape, &self.axes)?)])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dim::Sym;
+
+    /// What is folded along which axes, the shape of the result, and its elements.
+    type Case = (ReduceKind, &'static [usize], &'static [usize], &'static [f64]);
+
+    fn eval(kind: ReduceKind, axes: &[usize], x: &Value, shape: &[usize]) -> Vec<f64> {
+        let reduce = Reduce { kind, axes: axes.to_vec() };
+        reduce.eval(&Env { dims: &[] }, &[x], shape).unwrap().to_f64()
+    }
+
+    #[test]
+    fn axes_are_folded_away() {
+        let x = Value::floats(DType::F64, &[2, 3], &[1.0, -2.0, 4.0, 3.0, 5.0, 0.5]);
+        let cases: [Case; 6] = [
+            (ReduceKind::Sum, &[0], &[3], &[4.0, 3.0, 4.5]),
+            (ReduceKind::Sum, &[1], &[2], &[3.0, 8.5]),
+            (ReduceKind::Prod, &[1], &[2], &[-8.0, 7.5]),
+            (ReduceKind::Max, &[0], &[3], &[3.0, 5.0, 4.0]),
+            (ReduceKind::Min, &[0, 1], &[], &[-2.0]),
+            (ReduceKind::Sum, &[0, 1], &[], &[11.5]),
+        ];
+        for (kind, axes, shape, expected) in cases {
+            assert_eq!(eval(kind, axes, &x, shape), expected, "{kind:?} {axes:?}");
+        }
+    }
+
+    #[test]
+    fn integers_wrap() {
+        let x = Value::ints(DType::I32, &[2], &[i32::MAX.into(), 2]);
+        assert_eq!(eval(ReduceKind::Sum, &[0], &x, &[]), [f64::from(i32::MIN) + 1.0]);
+        assert_eq!(eval(ReduceKind::Prod, &[0], &x, &[]), [-2.0]);
+    }
+
+    #[test]
+    fn types() {
+        let (facts, n) = (Facts::default(), Dim::sym(Sym(0)));
+        let x = Type::new(DType::F32, [2.into(), n.clone(), 3.into()]);
+        let infer = |kind, axes: &[usize], x: &Type| Reduce { kind, axes: axes.to_vec() }.infer(&facts, &[x]);
+        assert_eq!(infer(ReduceKind::Sum, &[0, 2], &x), Ok(Type::new(DType::F32, [n])));
+        for (kind, axes) in [
+            (ReduceKind::Sum, &[][..]),
+            (ReduceKind::Sum, &[3]),
+            (ReduceKind::Sum, &[1, 0]),
+            (ReduceKind::Any, &[0]),
+        ] {
+            assert!(infer(kind, axes, &x).is_err(), "{kind:?} {axes:?}");
+        }
+        assert!(infer(ReduceKind::Max, &[0], &x.with_dtype(DType::Bool)).is_err());
+    }
+}

@@ -78,3 +78,43 @@ impl ScatterAdd {
         Ok(vec![None, Some(site.add(Op::Gather(gather), &[cotangent, indices])?)])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dim::Sym;
+
+    /// The axis, the rank, the shape and the elements of the indices, the shape of the updates, the shape and the elements of the result.
+    type Case =
+        (usize, usize, &'static [usize], &'static [i64], &'static [usize], &'static [usize], &'static [f64]);
+
+    #[test]
+    fn updates_of_one_place_are_added_and_indices_clamped() {
+        let cases: [Case; 3] = [
+            (0, 1, &[5], &[0, 2, 2, 0, 3], &[5], &[4], &[5.0, 0.0, 5.0, 5.0]),
+            (0, 1, &[3], &[-1, 9, 0], &[3], &[2], &[4.0, 2.0]),
+            (1, 1, &[2], &[1, 1], &[2, 2], &[2, 3], &[0.0, 3.0, 0.0, 0.0, 7.0, 0.0]),
+        ];
+        for (axis, index_rank, index_shape, indices, update_shape, shape, expected) in cases {
+            let indices = Value::ints(DType::I64, index_shape, indices);
+            let numbers: Vec<f64> = (1..=update_shape.iter().product()).map(|i| i as f64).collect();
+            let updates = Value::floats(DType::F64, update_shape, &numbers);
+            let op = ScatterAdd { axis, extent: Dim::constant(shape[axis] as i64), index_rank };
+            let found = op.eval(&Env { dims: &[] }, &[&indices, &updates], shape).unwrap();
+            assert_eq!(found.to_f64(), expected, "{indices:?}");
+        }
+    }
+
+    #[test]
+    fn types() {
+        let (n, m) = (Dim::sym(Sym(0)), Dim::sym(Sym(1)));
+        let op = ScatterAdd { axis: 0, extent: m.clone(), index_rank: 1 };
+        let indices = Type::new(DType::I64, [n.clone()]);
+        let updates = Type::new(DType::F32, [n, 2.into()]);
+        let infer = |indices: &Type, updates: &Type| op.infer(&Facts::default(), &[indices, updates]);
+        assert_eq!(infer(&indices, &updates), Ok(Type::new(DType::F32, [m.clone(), 2.into()])));
+        assert!(infer(&indices.with_dtype(DType::I32), &updates).is_err());
+        assert!(infer(&indices.with_shape([m]), &updates).is_err());
+        assert!(infer(&indices.with_shape([]), &updates).is_err());
+    }
+}
