@@ -1,10 +1,9 @@
 //! Everything that must hold before native code runs.
 
-use crate::abi::{Check, DType, DimExpr, Function, Relation, Solve};
+use crate::abi::{Check, DType, DimExpr, Function, Relation, Solve, Symbol};
 use crate::arg::{ArgView, MAX_RANK};
 use crate::dims::{NoValue, UNKNOWN, eval};
 use crate::fault::{Axis, Fault};
-use crate::strided::Survey;
 use crate::workspace::ALIGN;
 
 /// Checks every axis in order, then the symbols, the conditions, and the values of index tensors.
@@ -17,49 +16,71 @@ pub(crate) fn check(
     symbols: &[i64],
     given: bool,
 ) -> Result<usize, Fault> {
-    let axis = axes(function, args, symbols);
-    // Given symbols were checked when they were taken.
-    let bound = if given { None } else { bounds(function, args, symbols) };
-    let staging = sizes(args);
-    let (None, None, Ok(staging)) = (axis, bound, staging) else {
-        return Err(first(axis, bound, staging.err()));
+    let Some(staging) = quick(function, args, symbols) else {
+        return Err(diagnose(function, args, symbols, given));
     };
-    if let Some(symbol) = symbols.iter().position(|&value| value == UNKNOWN) {
-        return Err(Fault::Unbound { symbol });
-    }
     conditions(function, symbols)?;
     indices(function, args, symbols)?;
     Ok(staging)
 }
 
+/// One pass over shapes and strides: the bytes of dense copies, or `None` where anything is wrong with a shape or a
+/// symbol.
+#[inline]
+fn quick(function: &Function, args: &[ArgView<'_>], symbols: &[i64]) -> Option<usize> {
+    let mut staging = 0_usize;
+    for (info, arg) in function.params.iter().zip(args) {
+        let rank = usize::from(arg.rank).min(info.shape.len()).min(MAX_RANK);
+        let (mut product, mut empty, mut dense) = (1_usize, false, true);
+        for axis in (0..rank).rev() {
+            let (extent, stride) = (arg.shape[axis], arg.strides[axis]);
+            let expected = eval(&info.shape[axis], symbols).ok()?;
+            if expected < 0 || expected as usize != extent {
+                return None;
+            }
+            dense &= extent == 1 || stride == product as isize;
+            empty |= extent == 0;
+            product = product.checked_mul(extent.max(1))?;
+        }
+        let bytes = product.checked_mul(arg.dtype.size()).filter(|bytes| *bytes <= isize::MAX as usize)?;
+        if !(dense | empty) {
+            staging = staging.checked_add(bytes.checked_next_multiple_of(ALIGN)?)?;
+        }
+    }
+    let inside =
+        |(&value, info): (&i64, &Symbol)| value != UNKNOWN && value >= info.low && value <= info.high;
+    symbols.iter().zip(function.symbols).all(inside).then_some(staging)
+}
+
+/// What [`quick`] found wrong: of all faults the one that a reader of the arguments, from the first to the last,
+/// meets first.
+#[cold]
+fn diagnose(function: &Function, args: &[ArgView<'_>], symbols: &[i64], given: bool) -> Fault {
+    let axis = axes(function, args, symbols);
+    // Given symbols were checked when they were taken.
+    let bound = if given { None } else { bounds(function, args, symbols) };
+    let found = [bound, axis, size(args)].into_iter().flatten().min_by_key(|(at, _)| *at);
+    if let Some((_, fault)) = found {
+        return fault;
+    }
+    match symbols.iter().position(|&value| value == UNKNOWN) {
+        Some(symbol) => Fault::Unbound { symbol },
+        // Copies of arguments that alone are small enough are too large together.
+        None => Fault::WorkspaceOverflow,
+    }
+}
+
 /// A fault and where the reader of the arguments, from the first to the last, meets it.
 type Found = (Axis, Fault);
 
-/// The first of three faults, of which there is one at least.
-#[cold]
-fn first(axis: Option<Found>, bound: Option<Found>, size: Option<Found>) -> Fault {
-    let found = [bound, axis, size].into_iter().flatten().min_by_key(|(at, _)| *at);
-    found.map_or(Fault::WorkspaceOverflow, |(_, fault)| fault)
-}
-
-/// The bytes that dense copies take, or the first argument that no memory could hold.
-#[inline]
-fn sizes(args: &[ArgView<'_>]) -> Result<usize, Found> {
-    let mut total = 0_usize;
-    for (param, arg) in args.iter().enumerate() {
-        let bytes = match arg.survey() {
-            Some(Survey { dense: true, .. }) => continue,
-            Some(Survey { len, .. }) => total.checked_add(len * arg.dtype.size()),
-            None => None,
-        };
-        let rounded = bytes.and_then(|bytes| bytes.checked_next_multiple_of(ALIGN));
-        total = rounded.ok_or((Axis { param, axis: MAX_RANK }, Fault::Size { param }))?;
-    }
-    Ok(total)
+/// The first argument that no memory could hold.
+fn size(args: &[ArgView<'_>]) -> Option<Found> {
+    let param = args.iter().position(|arg| arg.len().is_none())?;
+    // After the faults of all its axes.
+    Some((Axis { param, axis: MAX_RANK }, Fault::Size { param }))
 }
 
 /// The first axis that has not the extent of its expression.
-#[inline]
 fn axes(function: &Function, args: &[ArgView<'_>], symbols: &[i64]) -> Option<Found> {
     for (param, (info, arg)) in function.params.iter().zip(args).enumerate() {
         for (axis, (expr, &found)) in info.shape.iter().zip(arg.shape()).enumerate() {
@@ -81,7 +102,6 @@ fn axes(function: &Function, args: &[ArgView<'_>], symbols: &[i64]) -> Option<Fo
 }
 
 /// The symbol that should have been solved from an axis, where all else in its expression is known.
-#[cold]
 fn source(function: &Function, at: Axis, symbols: &[i64]) -> Option<usize> {
     let is_here = |row: &&Solve| (row.param as usize, row.axis as usize) == (at.param, at.axis);
     let row = function.solve.iter().find(is_here)?;
@@ -90,19 +110,7 @@ fn source(function: &Function, at: Axis, symbols: &[i64]) -> Option<usize> {
 }
 
 /// The first axis from which a symbol outside its bounds was solved.
-#[inline]
 fn bounds(function: &Function, args: &[ArgView<'_>], symbols: &[i64]) -> Option<Found> {
-    let outside = |(&value, info): (&i64, &crate::abi::Symbol)| {
-        value != UNKNOWN && !(info.low..=info.high).contains(&value)
-    };
-    if !symbols.iter().zip(function.symbols).any(outside) {
-        return None;
-    }
-    first_outside(function, args, symbols)
-}
-
-#[cold]
-fn first_outside(function: &Function, args: &[ArgView<'_>], symbols: &[i64]) -> Option<Found> {
     let faults = function.solve.iter().filter_map(|row| {
         let (symbol, at) = (row.symbol as usize, Axis { param: row.param as usize, axis: row.axis as usize });
         let (info, value) = (function.symbols.get(symbol)?, *symbols.get(symbol)?);

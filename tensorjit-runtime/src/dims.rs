@@ -1,7 +1,6 @@
 //! Evaluation of dimension programs: checked `i64`, no panic whatever the program.
 
 use crate::abi::{DimExpr, DimOp};
-use crate::stack::Stack;
 
 /// Marks a symbol whose value is not known; no symbol can have it, as bounds start at zero.
 pub(crate) const UNKNOWN: i64 = i64::MIN;
@@ -25,6 +24,7 @@ pub(crate) fn eval(expr: &DimExpr, symbols: &[i64]) -> Result<i64, NoValue> {
     }
 }
 
+#[inline]
 fn read(symbols: &[i64], symbol: u32) -> Result<i64, NoValue> {
     match symbols.get(symbol as usize) {
         Some(&UNKNOWN) | None => Err(NoValue::Unknown),
@@ -34,7 +34,14 @@ fn read(symbols: &[i64], symbol: u32) -> Result<i64, NoValue> {
 
 fn run(program: &[DimOp], symbols: &[i64]) -> Result<i64, NoValue> {
     // A program is never deeper than it is long.
-    let mut stack: Stack<i64, 16> = Stack::filled(0, program.len());
+    if program.len() <= 16 {
+        run_on(&mut [0; 16], program, symbols)
+    } else {
+        run_on(&mut vec![0; program.len()], program, symbols)
+    }
+}
+
+fn run_on(stack: &mut [i64], program: &[DimOp], symbols: &[i64]) -> Result<i64, NoValue> {
     let mut depth = 0;
     for op in program {
         let value = match op {
@@ -52,6 +59,7 @@ fn run(program: &[DimOp], symbols: &[i64]) -> Result<i64, NoValue> {
     if depth == 1 { Ok(stack[0]) } else { Err(NoValue::Overflow) }
 }
 
+#[inline]
 fn apply(op: DimOp, a: i64, b: i64) -> Option<i64> {
     match op {
         DimOp::Add => a.checked_add(b),

@@ -14,6 +14,7 @@ const NONE: u8 = 1;
 ///
 /// The environment variable `TENSORJIT_LEVEL` (`v2`, `v3` or `v4`), read once, hides the levels above it, so
 /// that tests reach all of them on one machine.
+#[inline]
 pub fn available(level: Level) -> bool {
     match level {
         Level::Native => true,
@@ -27,19 +28,24 @@ pub(crate) fn pick(function: &Function) -> Option<&'static LevelEntry> {
     function.entries.iter().find(|entry| available(entry.level))
 }
 
+#[inline]
 fn number(level: Level) -> u8 {
     level as u8 + 1 + NONE
 }
 
+#[inline]
 fn detected() -> u8 {
     match DETECTED.load(Ordering::Relaxed) {
-        0 => {
-            let found = detect().map_or(NONE, number).min(cap());
-            DETECTED.store(found, Ordering::Relaxed);
-            found
-        }
+        0 => first_use(),
         found => found,
     }
+}
+
+#[cold]
+fn first_use() -> u8 {
+    let found = detect().map_or(NONE, number).min(cap());
+    DETECTED.store(found, Ordering::Relaxed);
+    found
 }
 
 /// What the environment allows.
