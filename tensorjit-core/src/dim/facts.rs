@@ -5,7 +5,8 @@
 
 use tensorjit_runtime::abi::Relation;
 
-use super::solver::{Solver, gcd};
+use super::algebra::gcd;
+use super::solver::Solver;
 use super::{Atom, Dim, Sym};
 
 /// A declared symbol; bounds are inclusive.

@@ -3,6 +3,7 @@
 //! Two expressions that are equal as polynomials are equal as values of [`Dim`].  What follows from `where`
 //! clauses and bounds is decided by [`facts`]; the program that evaluates one at call time is made by [`program`].
 
+mod algebra;
 pub mod facts;
 mod interval;
 mod poly;

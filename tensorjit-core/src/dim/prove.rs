@@ -1,7 +1,8 @@
 //! Proofs of inequalities: intervals first, then sums of differences that are known not to be negative.
 
+use super::algebra::{constant, gcd, rebuild, scaled, split};
 use super::interval::Interval;
-use super::solver::{Solver, constant, gcd, rebuild, scaled, split};
+use super::solver::Solver;
 use super::{Atom, Dim, Monomial};
 
 /// How many known differences one proof may add up.
