@@ -100,6 +100,10 @@ impl Writer<'_> {
             Ok(targets) => reachable(targets, features, &options),
             Err(unsupported) => return Ok(self.refused(&functions, &unsupported.to_string())),
         };
+        if targets.is_empty() {
+            let message = format!("TENSORJIT_LEVELS names no level of `{triple}`");
+            return Ok(self.refused(&functions, &message));
+        }
         let Some(folder) = session.folder() else {
             let message = "no folder for kernels is among the search paths of this compiler; cargo passes the one \
                            of tensorjit's build script as `-L native=..`";

@@ -15,7 +15,7 @@ pub(crate) fn unknown(function: &Function) -> Symbols {
 }
 
 /// Takes the values that the caller gives, within their bounds.
-pub(crate) fn take_given(function: &Function, given: &[usize], symbols: &mut Symbols) -> Result<(), Fault> {
+pub(crate) fn take_given(function: &Function, given: &[usize], symbols: &mut [i64]) -> Result<(), Fault> {
     for (symbol, (value, info)) in symbols.iter_mut().zip(function.symbols).enumerate() {
         let found = *given.get(symbol).ok_or(Fault::Unbound { symbol })?;
         match i64::try_from(found) {
@@ -31,7 +31,7 @@ pub(crate) fn take_given(function: &Function, given: &[usize], symbols: &mut Sym
 /// A symbol without a whole value stays unknown; the check of the axis that should have given it reports that,
 /// so that the first failing argument is the one that is named.
 #[inline]
-pub(crate) fn solve(function: &Function, args: &[ArgView<'_>], symbols: &mut Symbols) {
+pub(crate) fn solve(function: &Function, args: &[ArgView<'_>], symbols: &mut [i64]) {
     for row in function.solve {
         let extent = args.get(row.param as usize).and_then(|arg| arg.shape().get(row.axis as usize));
         if let Some(&extent) = extent

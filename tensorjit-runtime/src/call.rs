@@ -5,7 +5,7 @@
 
 use crate::abi::{Entry, Function, Role};
 use crate::arg::ArgView;
-use crate::bind::{self, Symbols};
+use crate::bind;
 use crate::check;
 use crate::dims::eval;
 use crate::error::Result;
@@ -83,9 +83,12 @@ unsafe fn call_with(
     workspace: Option<&mut Workspace>,
 ) -> Result<()> {
     let mut symbols = bind::unknown(function);
+    let symbols: &mut [i64] = &mut symbols;
     // SAFETY: the caller's promise.
-    let result = unsafe { attempt(function, args, given, &mut symbols, outputs, workspace) };
-    result.map_err(|fault| Context { function, symbols: &symbols, given: given.is_some() }.explain(fault))
+    match unsafe { attempt(function, args, given, symbols, outputs, workspace) } {
+        Ok(()) => Ok(()),
+        Err(fault) => Err(Context { function, symbols, given: given.is_some() }.explain(fault)),
+    }
 }
 
 /// # Safety
@@ -95,7 +98,7 @@ unsafe fn attempt(
     function: &'static Function,
     args: &[ArgView<'_>],
     given: Option<&[usize]>,
-    symbols: &mut Symbols,
+    symbols: &mut [i64],
     outputs: &mut [Output],
     workspace: Option<&mut Workspace>,
 ) -> Result<(), Fault> {
@@ -171,6 +174,7 @@ impl Launch<'_, '_> {
     unsafe fn run(&mut self, memory: *mut u8) {
         let Launch { function, entry, args, symbols, staged, .. } = *self;
         let mut addresses: Stack<*mut u8, 32> = Stack::filled(std::ptr::null_mut(), function.params.len());
+        let addresses: &mut [*mut u8] = &mut addresses;
         let mut next = memory.wrapping_add(self.arena);
         for (address, (arg, param)) in addresses.iter_mut().zip(args.iter().zip(function.params)) {
             *address = arg.data;
