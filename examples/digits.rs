@@ -80,7 +80,7 @@ fn main() -> Outcome<()> {
     let mut random = Uniform::new(1);
     let (mut p, mut m, mut v) = (Layers::random(&mut random), Layers::zeros(), Layers::zeros());
     let (mut step, mut losses, mut seconds) = (0.0f32, Vec::new(), 0.0);
-    let epochs = if short() { 12 } else { 60 };
+    let epochs = if short() { 60 } else { 100 };
     let bar = progress("digits", epochs)?;
     for epoch in 0..epochs {
         random.shuffle(&mut train_rows);

@@ -10,21 +10,21 @@ use ndarray_npy::NpzReader;
 use plotters::prelude::*;
 
 /// What an example may fail with.
-pub type Outcome<T> = Result<T, Box<dyn Error>>;
+pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Whether the example was asked for its short form.
-pub fn short() -> bool {
+pub(crate) fn short() -> bool {
     std::env::args().any(|arg| arg == "--short")
 }
 
 /// Opens a file of `examples/data`.
-pub fn data(name: &str) -> Outcome<NpzReader<File>> {
+pub(crate) fn data(name: &str) -> Outcome<NpzReader<File>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/data").join(name);
     Ok(NpzReader::new(File::open(path)?)?)
 }
 
 /// A bar of `steps` steps.
-pub fn progress(title: &str, steps: u64) -> Outcome<ProgressBar> {
+pub(crate) fn progress(title: &str, steps: u64) -> Outcome<ProgressBar> {
     let bar = ProgressBar::new(steps);
     bar.set_style(
         ProgressStyle::with_template("{prefix:24} [{bar:32}] {pos}/{len} {msg}")?.progress_chars("=> "),
@@ -34,7 +34,7 @@ pub fn progress(title: &str, steps: u64) -> Outcome<ProgressBar> {
 }
 
 /// Prints a title and rows of a name and a value.
-pub fn table(title: &str, rows: &[(&str, String)]) {
+pub(crate) fn table(title: &str, rows: &[(&str, String)]) {
     let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     println!("\n{title}");
     for (name, value) in rows {
@@ -43,7 +43,7 @@ pub fn table(title: &str, rows: &[(&str, String)]) {
 }
 
 /// Draws curves, each a name and its values, with a logarithmic axis, to `target/demo/<name>.svg`.
-pub fn plot(name: &str, caption: &str, curves: &[(String, Vec<f64>)]) -> Outcome<PathBuf> {
+pub(crate) fn plot(name: &str, caption: &str, curves: &[(String, Vec<f64>)]) -> Outcome<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/demo");
     fs::create_dir_all(&folder)?;
     let path = folder.join(format!("{name}.svg"));
@@ -80,7 +80,7 @@ pub fn plot(name: &str, caption: &str, curves: &[(String, Vec<f64>)]) -> Outcome
 }
 
 /// Functions in a binary whose symbol has `name` in it and that a tensor function was compiled to.
-pub fn symbols(binary: &[u8], name: &str) -> Outcome<usize> {
+pub(crate) fn symbols(binary: &[u8], name: &str) -> Outcome<usize> {
     use object::{Object, ObjectSymbol};
     let file = object::File::parse(binary)?;
     let compiled = |symbol: &str| symbol.starts_with("tensorjit_") && symbol.contains(name);
@@ -88,22 +88,22 @@ pub fn symbols(binary: &[u8], name: &str) -> Outcome<usize> {
 }
 
 /// A small deterministic generator of uniform numbers in [-1, 1).
-pub struct Uniform(u64);
+pub(crate) struct Uniform(u64);
 
 impl Uniform {
     /// Started from a seed.
-    pub fn new(seed: u64) -> Uniform {
+    pub(crate) fn new(seed: u64) -> Uniform {
         Uniform(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
     /// The next number: the upper bits of a linear congruential generator (Knuth's MMIX).
-    pub fn next(&mut self) -> f64 {
+    pub(crate) fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
 
     /// A random permutation (Fisher and Yates).
-    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = ((self.next() + 1.0) * 0.5 * (last + 1) as f64) as usize;
             items.swap(last, other.min(last));
