@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fuse::Group;
+use super::packing::Packing;
 use super::reads::{At, volume};
 use super::roots::{Kind, Root, stored, variable};
 use crate::dim::Dim;
@@ -16,6 +17,8 @@ pub(super) struct Home {
     pub(super) arguments: Vec<u32>,
     /// Its place in the arena, where it has one.
     pub(super) arena: Option<Slot>,
+    /// Offsets of the panels of a product's operands, left and right, where they are packed.
+    pub(super) panels: [Option<Dim>; 2],
 }
 
 /// A piece of the arena.
@@ -142,6 +145,11 @@ impl<'a> Placer<'a> {
     fn place_roots(&mut self, memory: &mut Memory, copied: &[bool]) {
         for (g, group) in self.groups.iter().enumerate() {
             for root in group.roots() {
+                for (panel, bytes) in
+                    Packing::of(&self.roots[root]).bytes(&self.roots[root]).into_iter().enumerate()
+                {
+                    memory.homes[root].panels[panel] = bytes.map(|bytes| self.arena.take(bytes, g, g));
+                }
                 let readers = self.readers.get(&self.roots[root].node).cloned().unwrap_or_default();
                 let in_registers = |reader: usize, at: &At| {
                     let (group_of, stage) = self.position[reader];

@@ -6,6 +6,7 @@
 mod reads;
 mod roots;
 mod fuse;
+mod packing;
 mod memory;
 mod emit;
 #[cfg(test)]

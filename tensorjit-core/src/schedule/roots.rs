@@ -39,6 +39,11 @@ pub(super) struct Root {
     pub(super) by_lanes: bool,
     /// Bytes of an element of the accumulator, or of the widest operand of a map.
     pub(super) lane_bytes: usize,
+    /// Of a product: how many of the parallel axes are the left operand's alone, and the right operand's alone.
+    pub(super) left_axes: usize,
+    pub(super) right_axes: usize,
+    /// Of a product: whether neighbours along the last axis are apart in the memory of the right operand.
+    pub(super) strided: bool,
     /// The rough number of instructions of one element.
     pub(super) cost: u32,
     /// What one element reads, over the variables `variable(i)` of the domain in order.
@@ -86,6 +91,9 @@ fn root(graph: &Graph, is_leaf: &dyn Fn(NodeId) -> bool, node: NodeId) -> Result
         natural: true,
         by_lanes: false,
         lane_bytes: graph.ty(node).dtype.size().max(4),
+        left_axes: 0,
+        right_axes: 0,
+        strided: false,
         cost: 0,
         reads: Vec::new(),
         counts: Vec::new(),
@@ -96,8 +104,10 @@ fn root(graph: &Graph, is_leaf: &dyn Fn(NodeId) -> bool, node: NodeId) -> Result
         Op::Contract(op) => {
             let (left, right) = (graph.ty(inputs[0]), graph.ty(inputs[1]));
             root.folded = op.sum.iter().map(|(axis, _)| left.shape[*axis].clone()).collect();
-            let inner = right.rank() == op.batch.len() + op.sum.len();
-            root.kind = if inner && !root.folded.is_empty() { Kind::Dot } else { Kind::Product };
+            root.left_axes = left.rank() - op.batch.len() - op.sum.len();
+            root.right_axes = right.rank() - op.batch.len() - op.sum.len();
+            let inner = root.right_axes == 0 && !root.folded.is_empty();
+            root.kind = if inner { Kind::Dot } else { Kind::Product };
             root.by_lanes = root.kind == Kind::Dot;
         }
         Op::ScatterAdd(_) => root.kind = Kind::Scatter,
@@ -119,9 +129,33 @@ fn root(graph: &Graph, is_leaf: &dyn Fn(NodeId) -> bool, node: NodeId) -> Result
             reads::collect(graph, &inner, operand, &at, &mut found)?;
         }
     }
+    if let (Kind::Product, Some(last)) = (root.kind, root.parallel.len().checked_sub(1))
+        && let Some(last) = variables[last].as_sym()
+    {
+        root.strided = is_strided(graph, is_leaf, &elements(graph, node, &variables)[1], last)?;
+    }
     root.reads = found.reads.into_iter().collect();
     root.counts = found.counts.into_iter().collect();
     Ok(root)
+}
+
+/// Whether the elements of an operand along variable `last` are apart in memory.
+fn is_strided(
+    graph: &Graph,
+    is_leaf: &dyn Fn(NodeId) -> bool,
+    (operand, at): &(NodeId, Vec<Dim>),
+    last: Sym,
+) -> Result<bool, Bug> {
+    let mut found = Found::default();
+    reads::collect(graph, is_leaf, *operand, at, &mut found)?;
+    Ok(!found.reads.iter().all(|(leaf, at)| {
+        let offset = match at {
+            At::Axes(at) => reads::flat(&graph.ty(*leaf).shape, at),
+            At::Flat(offset) => offset.clone(),
+            At::Data => return false,
+        };
+        offset.linear_in(last).is_some_and(|(scale, _)| scale.is(1) || scale.is(0))
+    }))
 }
 
 /// Which elements of which nodes make one element of a root: for a map the node itself, for folds and
@@ -242,7 +276,7 @@ impl Costs {
             }
             Op::Contract(op) => {
                 if op.sum.is_empty() || graph.ty(inputs[1]).rank() > op.batch.len() + op.sum.len() {
-                    self.keep_operands(graph, node)?;
+                    self.keep_operands(graph, node);
                 }
                 self.keep(graph, node);
             }
@@ -279,37 +313,16 @@ impl Costs {
         }
     }
 
-    /// Operands of a product are read many times: what is behind their movement stands in memory, and the
-    /// vector axis of the right operand is contiguous.
-    fn keep_operands(&mut self, graph: &Graph, node: NodeId) -> Result<(), Bug> {
-        let variables: Vec<Dim> = (0..64).map(variable).collect();
-        let last = graph.ty(node).rank().checked_sub(1).and_then(|axis| variables[axis].as_sym());
-        for (position, (operand, at)) in elements(graph, node, &variables).into_iter().enumerate() {
-            let base = self.behind_movement(graph, operand);
+    /// Operands of a product are read many times: what is behind their movement stands in memory.
+    fn keep_operands(&mut self, graph: &Graph, node: NodeId) {
+        for operand in &graph.node(node).inputs {
+            let base = self.behind_movement(graph, *operand);
             if self.cost[base.0 as usize] > 0
                 || matches!(graph.node(base).op, Op::Pad(_) | Op::Concat(_) | Op::Gather(_))
             {
                 self.keep(graph, base);
             }
-            if position == 1 && base != operand {
-                let mut found = Found::default();
-                let is_leaf = |id: NodeId| self.is_leaf(graph, id);
-                reads::collect(graph, &is_leaf, operand, &at, &mut found)?;
-                let contiguous = found.reads.iter().all(|(leaf, at)| {
-                    let offset = match at {
-                        At::Axes(at) => reads::flat(&graph.ty(*leaf).shape, at),
-                        At::Flat(offset) => offset.clone(),
-                        At::Data => return false,
-                    };
-                    last.and_then(|sym| offset.linear_in(sym))
-                        .is_some_and(|(scale, _)| scale.is(1) || scale.is(0))
-                });
-                if !contiguous {
-                    self.keep(graph, operand);
-                }
-            }
         }
-        Ok(())
     }
 
     fn behind_movement(&self, graph: &Graph, mut node: NodeId) -> NodeId {

@@ -3,6 +3,7 @@
 mod fold;
 mod index;
 mod lanes;
+mod panels;
 mod product;
 mod rows;
 mod scatter;
@@ -51,6 +52,8 @@ struct Emit<'a> {
     arguments: Vec<Buf>,
     /// Memory of the roots that have any.
     stored: BTreeMap<NodeId, Stored>,
+    /// Panels of the operands of products, left and right, by root.
+    panels: Vec<[Option<Buf>; 2]>,
     vars: BTreeMap<Sym, Var>,
     next: u32,
     /// Lanes of the vectors being made; 1 outside of vector loops.
@@ -84,6 +87,7 @@ pub(super) fn emit(
         b: Builder::new(target.clone()),
         arguments: Vec::new(),
         stored: BTreeMap::new(),
+        panels: Vec::new(),
         vars: BTreeMap::new(),
         next: 2 * super::reads::FIRST_VARIABLE,
         lanes: 1,
@@ -124,6 +128,12 @@ impl Emit<'_> {
             self.arguments.push(buf);
         }
         for (root, home) in self.roots.iter().zip(&self.memory.homes) {
+            let dtype = self.graph.ty(root.node).dtype;
+            let mut panel = |offset: &Option<Dim>| {
+                let place = Place::Arena(offset.clone()?);
+                Some(self.b.buffer(Buffer { dtype, place }))
+            };
+            self.panels.push([panel(&home.panels[0]), panel(&home.panels[1])]);
             let stored = match (home.arguments.first(), &home.arena) {
                 (_, Some(slot)) => {
                     let dtype = self.graph.ty(root.node).dtype;

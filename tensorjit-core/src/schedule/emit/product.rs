@@ -3,39 +3,40 @@
 //! The sum of an element is one chain of fused multiply-adds from 0 in the order of the folded axes, whatever the
 //! tile, so that the tile changes no bit.
 
-use super::Emit;
+use std::mem;
+
+use tensorjit_runtime::abi::DType;
+
+use super::panels::Panels;
+use super::{Emit, Var};
 use crate::diag::Bug;
 use crate::dim::Dim;
-use crate::graph::{NodeId, Op};
+use crate::graph::NodeId;
 use crate::lanes::{Lanes, Prim, Val};
 use crate::schedule::fuse::Group;
-use crate::schedule::roots;
+use crate::schedule::roots::{self, Root};
 
 /// A product while its loops are made.
-struct Product<'g> {
+pub(super) struct Product<'g> {
     group: &'g Group,
-    root: usize,
-    node: NodeId,
+    pub(super) root: usize,
+    pub(super) node: NodeId,
     /// Variables of the parallel axes, as far as their loops are open.
-    at: Vec<Dim>,
+    pub(super) at: Vec<Dim>,
     /// Position of the axis of rows in the result, where the left operand has one of its own.
-    rows: Option<usize>,
+    pub(super) rows: Option<usize>,
     /// Position of the axis of vectors, where the right operand has one of its own.
-    columns: Option<usize>,
-    extents: Vec<Dim>,
+    pub(super) columns: Option<usize>,
+    pub(super) extents: Vec<Dim>,
 }
 
-/// The extent of a tile.
+/// The columns of tiles.
 #[derive(Clone, Copy)]
-struct Tile {
-    rows: u32,
-    vectors: u32,
+struct Columns<'c> {
+    /// Variables of the vectors.
+    at: &'c [Dim],
     lanes: u32,
-    /// The first column, and the first row.
-    column: Val,
-    row: Val,
-    /// Lanes of the only vector that exist.
-    mask: Option<Val>,
+    panels: Panels,
 }
 
 impl Emit<'_> {
@@ -43,22 +44,16 @@ impl Emit<'_> {
     pub(super) fn product(&mut self, group: &Group) -> Result<(), Bug> {
         let root = group.stages[0][0];
         let node = self.roots[root].node;
-        let Op::Contract(op) = &self.graph.node(node).op else {
-            return Err(Bug::new("schedule", format!("{node:?} is not a contraction")));
-        };
-        let inputs = &self.graph.node(node).inputs;
-        let rank = self.graph.ty(node).rank();
-        let fixed = op.batch.len() + op.sum.len();
-        let left = self.graph.ty(inputs[0]).rank() - fixed;
-        let right = self.graph.ty(inputs[1]).rank() - fixed;
+        let Root { left_axes, right_axes, parallel, .. } = &self.roots[root];
+        let rank = parallel.len();
         let product = Product {
             group,
             root,
             node,
             at: vec![Dim::default(); rank],
-            rows: (left > 0).then(|| op.batch.len() + left - 1),
-            columns: (right > 0).then(|| rank - 1),
-            extents: self.graph.ty(node).shape.clone(),
+            rows: (*left_axes > 0).then(|| rank - right_axes - 1),
+            columns: (*right_axes > 0).then(|| rank - 1),
+            extents: parallel.clone(),
         };
         let outer: Vec<usize> =
             (0..rank).filter(|axis| Some(*axis) != product.rows && Some(*axis) != product.columns).collect();
@@ -66,7 +61,9 @@ impl Emit<'_> {
     }
 
     fn outer_loops(&mut self, mut product: Product<'_>, axes: &[usize]) -> Result<(), Bug> {
-        let Some((axis, rest)) = axes.split_first() else { return self.column_tiles(&product) };
+        let Some((axis, rest)) = axes.split_first() else {
+            return self.packed(&product, &|emit, panels| emit.column_tiles(&product, panels));
+        };
         let extent = product.extents[*axis].clone();
         let mut product = Some({
             product.at[*axis] = Dim::default();
@@ -89,12 +86,15 @@ impl Emit<'_> {
         }
     }
 
-    fn column_tiles(&mut self, product: &Product<'_>) -> Result<(), Bug> {
+    fn column_tiles(&mut self, product: &Product<'_>, panels: Panels) -> Result<(), Bug> {
         let lanes = self.register_lanes(self.roots[product.root].lane_bytes);
-        let (_, vectors) = self.tile_shape();
+        let (rows, vectors) = self.tile_shape();
+        if let Some(left) = panels.left {
+            self.pack_left(product, left, rows)?;
+        }
         let zero = self.int(0);
         let Some(axis) = product.columns else {
-            return self.row_tiles(product, 1, 1, zero, None);
+            return self.tiles_of_columns(product, panels, zero, (1, 1), None);
         };
         let extent = product.extents[axis].clone();
         let step = i64::from(vectors * lanes);
@@ -103,35 +103,50 @@ impl Emit<'_> {
         let middle = self.scalar_index(&main)?;
         if !main.is(0) {
             let (column, _) = self.b.open_loop((zero, middle, step), &[]);
-            self.row_tiles(product, vectors, lanes, column, None)?;
+            self.tiles_of_columns(product, panels, column, (vectors, lanes), None)?;
             self.b.close_loop(Vec::new());
         }
         if extent != main {
             let (column, _) = self.b.open_loop((middle, end, lanes.into()), &[]);
             let mask = self.mask_up_to(column, end, lanes);
-            self.row_tiles(product, 1, lanes, column, Some(mask))?;
+            self.tiles_of_columns(product, panels, column, (1, lanes), Some(mask))?;
             self.b.close_loop(Vec::new());
         }
         Ok(())
     }
 
-    fn row_tiles(
+    /// All tiles that begin at a column, with as many vectors of as many lanes.
+    fn tiles_of_columns(
         &mut self,
         product: &Product<'_>,
-        vectors: u32,
-        lanes: u32,
+        panels: Panels,
         column: Val,
+        (vectors, lanes): (u32, u32),
         mask: Option<Val>,
     ) -> Result<(), Bug> {
+        let at = self.column_variables(column, vectors, lanes);
+        let outer = (mem::replace(&mut self.lanes, lanes), mem::replace(&mut self.tail, mask));
+        let memo = mem::take(&mut self.memo);
+        if let Some(right) = panels.right {
+            self.b.pin(right);
+            self.pack_right(product, right, &at, &mut Vec::new())?;
+            self.b.pin(right);
+        }
+        self.row_tiles(product, Columns { at: &at, lanes, panels })?;
+        self.memo = memo;
+        (self.lanes, self.tail) = outer;
+        Ok(())
+    }
+
+    fn row_tiles(&mut self, product: &Product<'_>, columns: Columns<'_>) -> Result<(), Bug> {
         let zero = self.int(0);
-        let tile = |rows, row| Tile { rows, vectors, lanes, column, row, mask };
-        let Some(axis) = product.rows else { return self.tile(product, tile(1, zero)) };
+        let Some(axis) = product.rows else { return self.tile(product, columns, zero, 1) };
         let extent = product.extents[axis].clone();
         let (most, _) = self.tile_shape();
         if let Some(extent) = extent.as_const()
             && extent <= i64::from(most)
         {
-            return if extent > 0 { self.tile(product, tile(extent as u32, zero)) } else { Ok(()) };
+            return if extent > 0 { self.tile(product, columns, zero, extent as u32) } else { Ok(()) };
         }
         let mut from = Dim::default();
         for rows in [most, most / 2, 2, 1] {
@@ -143,7 +158,7 @@ impl Emit<'_> {
             let to = &from + &(&left.floor_div(&step) * &step);
             let (first, last) = (self.scalar_index(&from)?, self.scalar_index(&to)?);
             let (row, _) = self.b.open_loop((first, last, rows.into()), &[]);
-            self.tile(product, tile(rows, row))?;
+            self.tile(product, columns, row, rows)?;
             self.b.close_loop(Vec::new());
             from = to;
         }
@@ -151,20 +166,13 @@ impl Emit<'_> {
     }
 
     /// One tile: the accumulators in registers, then its epilogue.
-    fn tile(&mut self, product: &Product<'_>, tile: Tile) -> Result<(), Bug> {
-        let memo = std::mem::take(&mut self.memo);
-        let row = self.fresh(super::Var::Scalar(tile.row));
-        let mut columns = Vec::new();
-        for vector in 0..tile.vectors {
-            let distance = self.int((vector * tile.lanes).into());
-            let base = self.b.prim(Prim::Add, &[tile.column, distance]);
-            let var = if tile.lanes == 1 { super::Var::Scalar(base) } else { super::Var::Lane(base) };
-            columns.push(Dim::sym(self.fresh(var)));
-        }
+    fn tile(&mut self, product: &Product<'_>, columns: Columns<'_>, row: Val, rows: u32) -> Result<(), Bug> {
+        let memo = mem::take(&mut self.memo);
+        let row = Dim::sym(self.fresh(Var::Scalar(row)));
         let index = |i: u32, column: &Dim| {
             let mut at = product.at.clone();
             if let Some(axis) = product.rows {
-                at[axis] = &Dim::sym(row) + &Dim::constant(i.into());
+                at[axis] = &row + &Dim::constant(i.into());
             }
             if let Some(axis) = product.columns {
                 at[axis] = column.clone();
@@ -173,33 +181,49 @@ impl Emit<'_> {
         };
         let dtype = self.graph.ty(product.node).dtype;
         let zero = if dtype.is_float() { self.b.float(dtype, 0.0) } else { self.b.int(dtype, 0) };
-        let zero = self.b.splat(zero, tile.lanes);
-        let count = (tile.rows * tile.vectors) as usize;
-        let outer = (self.lanes, self.tail);
-        (self.lanes, self.tail) = (tile.lanes, tile.mask);
+        let zero = self.b.splat(zero, columns.lanes);
+        let count = rows as usize * columns.at.len();
         let folded = self.roots[product.root].folded.clone();
         let sums = self.sums(product, &folded, &mut Vec::new(), &vec![zero; count], &|emit, k, sums| {
             let mut next = Vec::with_capacity(sums.len());
-            for i in 0..tile.rows {
-                for (j, column) in columns.iter().enumerate() {
-                    let at = [&index(i, column)[..], k].concat();
-                    let sum = sums[i as usize * columns.len() + j];
-                    next.push(emit.multiply_add(product.node, &at, sum)?);
+            for i in 0..rows {
+                for (j, column) in columns.at.iter().enumerate() {
+                    let elements =
+                        roots::elements(emit.graph, product.node, &[&index(i, column)[..], k].concat());
+                    let left = match columns.panels.left {
+                        Some(buf) => {
+                            let (panel_rows, _) = emit.tile_shape();
+                            let offset = emit.left_offset(product, panel_rows, &row, k);
+                            emit.load_at(buf, &(&offset + &Dim::constant(i.into())))?
+                        }
+                        None => emit.value(elements[0].0, &elements[0].1)?,
+                    };
+                    let right = match columns.panels.right {
+                        Some(buf) => {
+                            let offset = emit.right_offset(product, columns.at.len(), j, k);
+                            let offset = emit.scalar_index(&offset)?;
+                            emit.b.load(buf, offset, columns.lanes, None)
+                        }
+                        None => emit.value(elements[1].0, &elements[1].1)?,
+                    };
+                    next.push(emit.multiply_add(dtype, left, right, sums[next.len()]));
                 }
             }
             Ok(next)
         })?;
-        for i in 0..tile.rows {
-            for (j, column) in columns.iter().enumerate() {
+        let mut sums = sums.into_iter();
+        for i in 0..rows {
+            for column in columns.at {
                 let at = index(i, column);
                 self.memo.clear();
-                self.finish(product.root, &at, sums[i as usize * columns.len() + j])?;
+                if let Some(sum) = sums.next() {
+                    self.finish(product.root, &at, sum)?;
+                }
                 for root in &product.group.stages[0][1..] {
                     self.compute(*root, &at)?;
                 }
             }
         }
-        (self.lanes, self.tail) = outer;
         self.memo = memo;
         Ok(())
     }
@@ -222,14 +246,11 @@ impl Emit<'_> {
         })
     }
 
-    fn multiply_add(&mut self, node: NodeId, at: &[Dim], sum: Val) -> Result<Val, Bug> {
-        let elements = roots::elements(self.graph, node, at);
-        let left = self.value(elements[0].0, &elements[0].1)?;
-        let right = self.value(elements[1].0, &elements[1].1)?;
-        if self.graph.ty(node).dtype.is_float() {
-            return Ok(self.b.prim(Prim::Fma, &[left, right, sum]));
+    fn multiply_add(&mut self, dtype: DType, left: Val, right: Val, sum: Val) -> Val {
+        if dtype.is_float() {
+            return self.b.prim(Prim::Fma, &[left, right, sum]);
         }
         let product = self.b.prim(Prim::Mul, &[left, right]);
-        Ok(self.b.prim(Prim::Add, &[sum, product]))
+        self.b.prim(Prim::Add, &[sum, product])
     }
 }
