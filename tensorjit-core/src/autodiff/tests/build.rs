@@ -1,51 +1,22 @@
 //! Graphs for tests, written like formulas, and their values.
 
-use tensorjit_runtime::abi::DType;
-
 use crate::autodiff;
-use crate::diag::Origin;
-use crate::dim::facts::{Facts, SymbolInfo};
 use crate::dim::{Dim, Sym};
 use crate::graph::ops::broadcast::Broadcast;
-use crate::graph::ops::constant::Constant;
 use crate::graph::ops::contract::Contract;
 use crate::graph::ops::derivative::Derivative;
 use crate::graph::ops::reduce::{Reduce, ReduceKind};
-use crate::graph::table::Ew;
+use crate::graph::sketch::{Sketch, floats};
 use crate::graph::value::Value;
-use crate::graph::{Graph, Input, NodeId, Op, Type};
+use crate::graph::{Graph, Input, NodeId, Op};
 use crate::interp;
 
-/// A graph under construction; every operand is well typed or the test fails.
-pub(super) struct Build {
-    pub(super) graph: Graph,
-}
-
-impl Build {
-    /// A graph over symbols of the given names.
-    pub(super) fn new(symbols: &[&str]) -> Build {
-        let info = |name: &&str| SymbolInfo { name: (*name).to_owned(), low: 0, high: 1 << 20 };
-        let facts = Facts { symbols: symbols.iter().map(info).collect(), ..Facts::default() };
-        Build { graph: Graph::new(facts, Vec::new()) }
-    }
-
-    pub(super) fn typed(&mut self, ty: Type) -> NodeId {
-        let position = self.graph.inputs.len() as u32;
-        self.graph.inputs.push(Input { name: format!("x{position}"), ty });
-        self.op(Op::Input(position), &[])
-    }
-
+impl Sketch {
     /// An input of f64.
-    pub(super) fn input(&mut self, shape: &[Dim]) -> NodeId {
-        self.typed(Type::new(DType::F64, shape))
-    }
-
-    pub(super) fn op(&mut self, op: Op, inputs: &[NodeId]) -> NodeId {
-        self.graph.add(op, inputs, Origin(0)).unwrap()
-    }
-
-    pub(super) fn ew(&mut self, row: Ew, inputs: &[NodeId]) -> NodeId {
-        self.op(Op::Elementwise(row), inputs)
+    pub(super) fn variable(&mut self, shape: &[Dim]) -> NodeId {
+        let position = self.graph.inputs.len() as u32;
+        self.graph.inputs.push(Input { name: format!("x{position}"), ty: floats(shape) });
+        self.input(position)
     }
 
     pub(super) fn shape(&self, id: NodeId) -> Vec<Dim> {
@@ -55,16 +26,15 @@ impl Build {
     /// A number, shaped like a node.
     pub(super) fn number(&mut self, value: f64, like: NodeId) -> NodeId {
         let ty = self.graph.ty(like).clone();
-        let scalar = self.op(Op::Constant(Constant::number(ty.dtype, value)), &[]);
-        self.broadcast(scalar, &ty.shape, &[])
+        self.full(&ty, value)
     }
 
     pub(super) fn broadcast(&mut self, x: NodeId, shape: &[Dim], axes: &[usize]) -> NodeId {
-        self.op(Op::Broadcast(Broadcast { shape: shape.to_vec(), axes: axes.to_vec() }), &[x])
+        self.add(Op::Broadcast(Broadcast { shape: shape.to_vec(), axes: axes.to_vec() }), &[x])
     }
 
     pub(super) fn reduce(&mut self, kind: ReduceKind, x: NodeId, axes: &[usize]) -> NodeId {
-        self.op(Op::Reduce(Reduce { kind, axes: axes.to_vec() }), &[x])
+        self.add(Op::Reduce(Reduce { kind, axes: axes.to_vec() }), &[x])
     }
 
     /// The sum of all elements.
@@ -75,23 +45,23 @@ impl Build {
 
     /// The product of two matrices.
     pub(super) fn matmul(&mut self, a: NodeId, b: NodeId) -> NodeId {
-        self.op(Op::Contract(Contract { batch: Vec::new(), sum: vec![(1, 0)] }), &[a, b])
+        self.add(Op::Contract(Contract { batch: Vec::new(), sum: vec![(1, 0)] }), &[a, b])
     }
 
     pub(super) fn grad(&mut self, y: NodeId, x: NodeId) -> NodeId {
-        self.op(Op::Derivative(Derivative::Grad), &[y, x])
+        self.add(Op::Derivative(Derivative::Grad), &[y, x])
     }
 
     pub(super) fn vjp(&mut self, y: NodeId, x: NodeId, seed: NodeId) -> NodeId {
-        self.op(Op::Derivative(Derivative::Vjp), &[y, x, seed])
+        self.add(Op::Derivative(Derivative::Vjp), &[y, x, seed])
     }
 
     pub(super) fn jvp(&mut self, y: NodeId, x: NodeId, seed: NodeId) -> NodeId {
-        self.op(Op::Derivative(Derivative::Jvp), &[y, x, seed])
+        self.add(Op::Derivative(Derivative::Jvp), &[y, x, seed])
     }
 
     pub(super) fn hvp(&mut self, y: NodeId, x: NodeId, vector: NodeId) -> NodeId {
-        self.op(Op::Derivative(Derivative::Hvp), &[y, x, vector])
+        self.add(Op::Derivative(Derivative::Hvp), &[y, x, vector])
     }
 
     /// The graph with its derivatives expanded.
@@ -119,16 +89,6 @@ pub(super) fn tensor(input: &Input, dims: &[i64], numbers: &[f64]) -> Value {
     let extent = |dim: &Dim| dim.eval(&|Sym(i)| dims.get(i as usize).copied()).unwrap() as usize;
     let shape: Vec<usize> = input.ty.shape.iter().map(extent).collect();
     Value::floats(input.ty.dtype, &shape, numbers)
-}
-
-/// A fixed extent.
-pub(super) fn n(extent: i64) -> Dim {
-    Dim::constant(extent)
-}
-
-/// The symbol of that index.
-pub(super) fn s(index: u32) -> Dim {
-    Dim::sym(Sym(index))
 }
 
 /// Random numbers in `low..high`, the same for the same seed.

@@ -2,7 +2,7 @@
 
 use tensorjit_runtime::abi::DType;
 
-use super::build::{Build, Random, n, s, tensor};
+use super::build::{Random, tensor};
 use crate::graph::ops::arg_reduce::ArgReduce;
 use crate::graph::ops::concat::Concat;
 use crate::graph::ops::contract::Contract;
@@ -16,6 +16,7 @@ use crate::graph::ops::region::Region;
 use crate::graph::ops::reshape::Reshape;
 use crate::graph::ops::scatter_add::ScatterAdd;
 use crate::graph::ops::slice::{Range, Slice};
+use crate::graph::sketch::{Sketch, dim, m, n};
 use crate::graph::table::Ew;
 use crate::graph::table::row::Derivative;
 use crate::graph::value::Value;
@@ -27,128 +28,132 @@ struct Case {
     name: &'static str,
     low: f64,
     high: f64,
-    build: fn(&mut Build) -> NodeId,
+    build: fn(&mut Sketch) -> NodeId,
 }
 
-const fn case(name: &'static str, low: f64, high: f64, build: fn(&mut Build) -> NodeId) -> Case {
+const fn case(name: &'static str, low: f64, high: f64, build: fn(&mut Sketch) -> NodeId) -> Case {
     Case { name, low, high, build }
 }
 
 /// The structural operators, each over symbols N and M.
 const CASES: &[Case] = &[
     case("sum", -2.0, 2.0, |b| {
-        let x = b.input(&[s(0), n(3), s(1)]);
+        let x = b.variable(&[n(), dim(3), m()]);
         let x = b.ew(Ew::Square, &[x]);
         b.reduce(ReduceKind::Sum, x, &[0, 2])
     }),
     case("prod", -2.0, 2.0, |b| {
-        let x = b.input(&[s(0), n(2), s(1)]);
+        let x = b.variable(&[n(), dim(2), m()]);
         b.reduce(ReduceKind::Prod, x, &[0, 2])
     }),
     case("prod of the inner axis", -2.0, 2.0, |b| {
-        let x = b.input(&[n(2), s(0)]);
+        let x = b.variable(&[dim(2), n()]);
         let x = b.ew(Ew::Sin, &[x]);
         b.reduce(ReduceKind::Prod, x, &[1])
     }),
     case("max", -2.0, 2.0, |b| {
-        let x = b.input(&[s(0), n(3), s(1)]);
+        let x = b.variable(&[n(), dim(3), m()]);
         let x = b.ew(Ew::Sin, &[x]);
         b.reduce(ReduceKind::Max, x, &[1])
     }),
     case("min", -2.0, 2.0, |b| {
-        let x = b.input(&[n(2), n(3)]);
+        let x = b.variable(&[dim(2), dim(3)]);
         let x = b.ew(Ew::Square, &[x]);
         b.reduce(ReduceKind::Min, x, &[0, 1])
     }),
     case("argmax", -2.0, 2.0, |b| {
-        let x = b.input(&[n(3), n(2)]);
-        let found = b.op(Op::ArgReduce(ArgReduce { least: false, axis: 0 }), &[x]);
+        let x = b.variable(&[dim(3), dim(2)]);
+        let found = b.add(Op::ArgReduce(ArgReduce { least: false, axis: 0 }), &[x]);
         let found = b.ew(Ew::Cast(DType::F64), &[found]);
         let sum = b.reduce(ReduceKind::Sum, x, &[0]);
         b.ew(Ew::Mul, &[sum, found])
     }),
     case("matrix product", -2.0, 2.0, |b| {
-        let (x, w) = (b.input(&[s(0), n(3)]), b.input(&[n(3), s(1)]));
+        let (x, w) = (b.variable(&[n(), dim(3)]), b.variable(&[dim(3), m()]));
         b.matmul(x, w)
     }),
     case("product with itself", -2.0, 2.0, |b| {
-        let x = b.input(&[n(3), n(3)]);
+        let x = b.variable(&[dim(3), dim(3)]);
         b.matmul(x, x)
     }),
     case("contraction with batches in odd places", -2.0, 2.0, |b| {
-        let a = b.input(&[n(2), s(0), n(3), n(2)]);
-        let c = b.input(&[n(3), n(2), s(1), n(2)]);
-        b.op(Op::Contract(Contract { batch: vec![(3, 1)], sum: vec![(2, 0), (0, 3)] }), &[a, c])
+        let a = b.variable(&[dim(2), n(), dim(3), dim(2)]);
+        let c = b.variable(&[dim(3), dim(2), m(), dim(2)]);
+        b.add(Op::Contract(Contract { batch: vec![(3, 1)], sum: vec![(2, 0), (0, 3)] }), &[a, c])
     }),
     case("outer product", -2.0, 2.0, |b| {
-        let (x, y) = (b.input(&[s(0)]), b.input(&[s(1)]));
-        b.op(Op::Contract(Contract { batch: vec![], sum: vec![] }), &[x, y])
+        let (x, y) = (b.variable(&[n()]), b.variable(&[m()]));
+        b.add(Op::Contract(Contract { batch: vec![], sum: vec![] }), &[x, y])
     }),
     case("gather", -2.0, 2.0, |b| {
-        let x = b.input(&[n(2), n(4), s(0)]);
+        let x = b.variable(&[dim(2), dim(4), n()]);
         let x = b.ew(Ew::Square, &[x]);
-        let place = b.op(Op::Iota(Iota { dtype: DType::I64, extent: n(6) }), &[]);
-        let place = b.op(Op::Reshape(Reshape { shape: vec![n(2), n(3)] }), &[place]);
-        b.op(Op::Gather(Gather { axis: 1 }), &[x, place])
+        let place = b.add(Op::Iota(Iota { dtype: DType::I64, extent: dim(6) }), &[]);
+        let place = b.add(Op::Reshape(Reshape { shape: vec![dim(2), dim(3)] }), &[place]);
+        b.add(Op::Gather(Gather { axis: 1 }), &[x, place])
     }),
     case("scatter_add", -2.0, 2.0, |b| {
-        let x = b.input(&[s(0), n(4)]);
+        let x = b.variable(&[n(), dim(4)]);
         let x = b.ew(Ew::Square, &[x]);
-        let place = b.op(Op::Iota(Iota { dtype: DType::I64, extent: n(4) }), &[]);
+        let place = b.add(Op::Iota(Iota { dtype: DType::I64, extent: dim(4) }), &[]);
         let two = b.number(2.0, place);
         let place = b.ew(Ew::Rem, &[place, two]);
-        b.op(Op::ScatterAdd(ScatterAdd { axis: 1, extent: n(3), index_rank: 1 }), &[place, x])
+        b.add(Op::ScatterAdd(ScatterAdd { axis: 1, extent: dim(3), index_rank: 1 }), &[place, x])
     }),
     case("broadcast", -2.0, 2.0, |b| {
-        let x = b.input(&[n(2), n(1)]);
+        let x = b.variable(&[dim(2), dim(1)]);
         let x = b.ew(Ew::Square, &[x]);
-        b.broadcast(x, &[s(0), n(2), n(4)], &[1, 2])
+        b.broadcast(x, &[n(), dim(2), dim(4)], &[1, 2])
     }),
     case("permute", -2.0, 2.0, |b| {
-        let x = b.input(&[n(2), s(0), n(3)]);
+        let x = b.variable(&[dim(2), n(), dim(3)]);
         let x = b.ew(Ew::Square, &[x]);
-        b.op(Op::Permute(Permute { axes: vec![2, 0, 1] }), &[x])
+        b.add(Op::Permute(Permute { axes: vec![2, 0, 1] }), &[x])
     }),
     case("reshape", -2.0, 2.0, |b| {
-        let x = b.input(&[n(2), s(0), n(3)]);
+        let x = b.variable(&[dim(2), n(), dim(3)]);
         let x = b.ew(Ew::Square, &[x]);
-        b.op(Op::Reshape(Reshape { shape: vec![s(0), n(6)] }), &[x])
+        b.add(Op::Reshape(Reshape { shape: vec![n(), dim(6)] }), &[x])
     }),
     case("slice with steps", -2.0, 2.0, |b| {
-        let x = b.input(&[n(7), n(5)]);
+        let x = b.variable(&[dim(7), dim(5)]);
         let x = b.ew(Ew::Square, &[x]);
-        let ranges =
-            vec![Range { start: n(1), step: 2, len: n(3) }, Range { start: n(4), step: -2, len: n(2) }];
-        b.op(Op::Slice(Slice { ranges }), &[x])
+        let ranges = vec![
+            Range { start: dim(1), step: 2, len: dim(3) },
+            Range { start: dim(4), step: -2, len: dim(2) },
+        ];
+        b.add(Op::Slice(Slice { ranges }), &[x])
     }),
     case("pad with gaps", -2.0, 2.0, |b| {
-        let (x, fill) = (b.input(&[n(3), n(2)]), b.input(&[]));
+        let (x, fill) = (b.variable(&[dim(3), dim(2)]), b.variable(&[]));
         let x = b.ew(Ew::Square, &[x]);
-        let axes =
-            vec![PadAxis { low: n(1), extent: n(7), gap: 1 }, PadAxis { low: n(0), extent: n(4), gap: 0 }];
-        b.op(Op::Pad(Pad { axes }), &[x, fill])
+        let axes = vec![
+            PadAxis { low: dim(1), extent: dim(7), gap: 1 },
+            PadAxis { low: dim(0), extent: dim(4), gap: 0 },
+        ];
+        b.add(Op::Pad(Pad { axes }), &[x, fill])
     }),
     case("concat", -2.0, 2.0, |b| {
-        let (x, y) = (b.input(&[n(2), s(0)]), b.input(&[n(2), n(3)]));
+        let (x, y) = (b.variable(&[dim(2), n()]), b.variable(&[dim(2), dim(3)]));
         let x = b.ew(Ew::Square, &[x]);
-        b.op(Op::Concat(Concat { axis: 1 }), &[x, y, x])
+        b.add(Op::Concat(Concat { axis: 1 }), &[x, y, x])
     }),
     case("dimension as a number", -2.0, 2.0, |b| {
-        let x = b.input(&[s(0)]);
-        let extent = b.op(Op::DimValue(DimValue(s(0))), &[]);
+        let x = b.variable(&[n()]);
+        let extent = b.add(Op::DimValue(DimValue(n())), &[]);
         let extent = b.ew(Ew::Cast(DType::F64), &[extent]);
         let x = b.ew(Ew::Square, &[x]);
         let sum = b.total(x);
         b.ew(Ew::Mul, &[sum, extent])
     }),
     case("variable", -2.0, 2.0, |b| {
-        let x = b.input(&[s(0)]);
-        let x = b.op(Op::Variable(7), &[x]);
+        let x = b.variable(&[n()]);
+        let x = b.add(Op::Variable(7), &[x]);
         b.ew(Ew::Square, &[x])
     }),
     case("region", -2.0, 2.0, |b| {
-        let mut inner = Build::new(&["N", "M"]);
-        let (p, q) = (inner.input(&[s(0)]), inner.input(&[s(0)]));
+        let mut inner = Sketch::new(&[]);
+        let (p, q) = (inner.variable(&[n()]), inner.variable(&[n()]));
         let product = inner.ew(Ew::Mul, &[p, q]);
         let sine = inner.ew(Ew::Sin, &[product]);
         let zero = inner.number(0.0, p);
@@ -156,16 +161,16 @@ const CASES: &[Case] = &[
         let kept = inner.ew(Ew::Select, &[mask, sine, q]);
         inner.graph.outputs = vec![product, kept];
         let body = Rc::new(inner.graph);
-        let (x, y) = (b.input(&[s(0)]), b.input(&[s(0)]));
-        let first = b.op(Op::Region(Region { body: body.clone(), output: 0 }), &[x, y]);
-        let second = b.op(Op::Region(Region { body, output: 1 }), &[y, first]);
+        let (x, y) = (b.variable(&[n()]), b.variable(&[n()]));
+        let first = b.add(Op::Region(Region { body: body.clone(), output: 0 }), &[x, y]);
+        let second = b.add(Op::Region(Region { body, output: 1 }), &[y, first]);
         b.ew(Ew::Add, &[first, second])
     }),
     case("softmax", -2.0, 2.0, |b| {
-        let x = b.input(&[s(0), n(4)]);
+        let x = b.variable(&[n(), dim(4)]);
         let shape = b.shape(x);
         let greatest = b.reduce(ReduceKind::Max, x, &[1]);
-        let greatest = b.op(Op::StopGradient, &[greatest]);
+        let greatest = b.add(Op::StopGradient, &[greatest]);
         let greatest = b.broadcast(greatest, &shape, &[0]);
         let shifted = b.ew(Ew::Sub, &[x, greatest]);
         let e = b.ew(Ew::Exp, &[shifted]);
@@ -179,7 +184,7 @@ const CASES: &[Case] = &[
 fn structural_operators() {
     for case in CASES {
         for dims in [[1, 1], [2, 3], [3, 2]] {
-            let mut b = Build::new(&["N", "M"]);
+            let mut b = Sketch::new(&[]);
             let y = (case.build)(&mut b);
             check(case.name, b, y, &dims, &|random, input| random.like(input, &dims, case.low, case.high));
         }
@@ -189,7 +194,7 @@ fn structural_operators() {
 #[test]
 fn structural_operators_of_nothing() {
     for case in CASES {
-        let mut b = Build::new(&["N", "M"]);
+        let mut b = Sketch::new(&[]);
         let y = (case.build)(&mut b);
         check(case.name, b, y, &[0, 0], &|random, input| random.like(input, &[0, 0], -1.0, 1.0));
     }
@@ -199,9 +204,9 @@ fn structural_operators_of_nothing() {
 #[test]
 fn rows_of_the_table() {
     for row in Ew::ALL.iter().filter(|row| !matches!(row.row().derivative, Derivative::Zero(_))) {
-        let (mut b, operands) = (Build::new(&[]), row.row().operands);
+        let (mut b, operands) = (Sketch::new(&[]), row.row().operands);
         let bools = matches!(row, Ew::Select);
-        let inputs: Vec<NodeId> = operands.iter().map(|_| b.input(&[n(5)])).collect();
+        let inputs: Vec<NodeId> = operands.iter().map(|_| b.variable(&[dim(5)])).collect();
         let mut args = inputs.clone();
         if bools {
             let half = b.number(0.5, args[0]);
@@ -236,7 +241,7 @@ fn rows_of_the_table() {
 /// directions, with other seeds.
 fn check(
     name: &str,
-    mut b: Build,
+    mut b: Sketch,
     y: NodeId,
     dims: &[i64],
     sample: &dyn Fn(&mut Random, &crate::graph::Input) -> Value,
@@ -248,8 +253,8 @@ fn check(
         .filter(|id| matches!(b.graph.node(*id).op, Op::Input(_)) && b.graph.ty(*id).dtype.is_float())
         .collect();
     let shape = b.shape(y);
-    let seed = b.input(&shape);
-    let directions: Vec<NodeId> = variables.iter().map(|x| b.input(&b.shape(*x))).collect();
+    let seed = b.variable(&shape);
+    let directions: Vec<NodeId> = variables.iter().map(|x| b.variable(&b.shape(*x))).collect();
     let point: Vec<Value> =
         declared.iter().enumerate().map(|(i, input)| sample(&mut Random(i as u64), input)).collect();
     let rest: Vec<Value> = b.graph.inputs[declared.len()..]

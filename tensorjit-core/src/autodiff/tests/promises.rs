@@ -1,10 +1,10 @@
 //! What the language promises of derivatives, one test each.
 
-use super::build::{Build, n, s};
 use crate::graph::ops::contract::Contract;
 use crate::graph::ops::permute::Permute;
 use crate::graph::ops::reduce::{Reduce, ReduceKind};
 use crate::graph::ops::reshape::Reshape;
+use crate::graph::sketch::{Sketch, dim, m, n};
 use crate::graph::table::Ew;
 use crate::graph::value::Value;
 use crate::graph::{Graph, NodeId, Op};
@@ -17,8 +17,8 @@ fn count(graph: &Graph, matches: impl Fn(&Op) -> bool) -> usize {
 
 #[test]
 fn repeated_uses_add_up() {
-    let mut b = Build::new(&[]);
-    let x = b.input(&[]);
+    let mut b = Sketch::new(&[]);
+    let x = b.variable(&[]);
     let square = b.ew(Ew::Mul, &[x, x]);
     let sum = b.ew(Ew::Add, &[square, x]);
     let y = b.ew(Ew::Add, &[sum, x]);
@@ -28,8 +28,8 @@ fn repeated_uses_add_up() {
 
 #[test]
 fn a_shared_node_is_visited_once() {
-    let mut b = Build::new(&[]);
-    let x = b.input(&[]);
+    let mut b = Sketch::new(&[]);
+    let x = b.variable(&[]);
     // Each level uses the one before twice: walking paths instead of nodes would take 2^40 steps.
     let y = (0..40).fold(x, |y, _| {
         let half = b.number(0.5, y);
@@ -52,9 +52,9 @@ fn broadcasts_are_undone_to_the_source_shape() {
         (&[], &[], &[8.0]),
     ];
     for (shape, axes, expected) in cases {
-        let mut b = Build::new(&[]);
-        let x = b.input(&shape.iter().map(|extent| n(*extent)).collect::<Vec<_>>());
-        let wide = b.broadcast(x, &[n(2), n(4)], axes);
+        let mut b = Sketch::new(&[]);
+        let x = b.variable(&shape.iter().map(|extent| dim(*extent)).collect::<Vec<_>>());
+        let wide = b.broadcast(x, &[dim(2), dim(4)], axes);
         let y = b.total(wide);
         let g = b.grad(y, x);
         assert_eq!(b.shape(g), b.shape(x));
@@ -65,15 +65,15 @@ fn broadcasts_are_undone_to_the_source_shape() {
 
 #[test]
 fn a_matrix_product_keeps_its_symbols() {
-    let mut b = Build::new(&["B", "K", "N"]);
-    let (x, w) = (b.input(&[s(0), s(1)]), b.input(&[s(1), s(2)]));
+    let mut b = Sketch::new(&[]);
+    let (x, w) = (b.variable(&[n(), m()]), b.variable(&[m(), &n() + &m()]));
     let product = b.matmul(x, w);
     let y = b.ew(Ew::Square, &[product]);
     let y = b.total(y);
     let (dx, dw) = (b.grad(y, x), b.grad(y, w));
     let graph = b.expanded(&[dx, dw]);
-    assert_eq!(graph.ty(graph.outputs[0]).shape, [s(0), s(1)]);
-    assert_eq!(graph.ty(graph.outputs[1]).shape, [s(1), s(2)]);
+    assert_eq!(graph.ty(graph.outputs[0]).shape, [n(), m()]);
+    assert_eq!(graph.ty(graph.outputs[1]).shape, [m(), &n() + &m()]);
     // As a careful engineer writes it: three products and no transposed copy.
     assert_eq!(count(&graph, |op| matches!(op, Op::Contract(_))), 3);
     assert_eq!(count(&graph, |op| matches!(op, Op::Permute(_))), 0);
@@ -83,22 +83,22 @@ fn a_matrix_product_keeps_its_symbols() {
 
 #[test]
 fn a_gradient_need_not_read_its_variable() {
-    let mut b = Build::new(&["N"]);
-    let x = b.input(&[s(0)]);
+    let mut b = Sketch::new(&[]);
+    let x = b.variable(&[n()]);
     let y = b.total(x);
     let g = b.grad(y, x);
     let graph = b.expanded(&[g]);
     assert_eq!(count(&graph, |op| matches!(op, Op::Input(_))), 0);
     assert_eq!(graph.inputs.len(), 1);
-    assert_eq!(graph.ty(graph.outputs[0]).shape, [s(0)]);
+    assert_eq!(graph.ty(graph.outputs[0]).shape, [n()]);
     let ones = b.eval(&[3], &[Value::floats(DType::F64, &[3], &[5.0; 3])], &[g]);
     assert_eq!(ones[0].to_f64(), [1.0; 3]);
 }
 
 #[test]
 fn an_independent_variable_has_zeros_of_its_shape() {
-    let mut b = Build::new(&["N"]);
-    let (x, z) = (b.input(&[n(2)]), b.input(&[s(0), n(3)]));
+    let mut b = Sketch::new(&[]);
+    let (x, z) = (b.variable(&[dim(2)]), b.variable(&[n(), dim(3)]));
     let y = b.total(x);
     let g = b.grad(y, z);
     let graph = b.expanded(&[g]);
@@ -108,8 +108,8 @@ fn an_independent_variable_has_zeros_of_its_shape() {
 
 #[test]
 fn a_mask_has_no_derivative_and_second_derivatives_pass_it() {
-    let mut b = Build::new(&[]);
-    let x = b.input(&[n(3)]);
+    let mut b = Sketch::new(&[]);
+    let x = b.variable(&[dim(3)]);
     let zero = b.number(0.0, x);
     let mask = b.ew(Ew::Gt, &[x, zero]);
     let relu = b.ew(Ew::Select, &[mask, x, zero]);
@@ -125,10 +125,10 @@ fn a_mask_has_no_derivative_and_second_derivatives_pass_it() {
 
 #[test]
 fn equal_expressions_under_two_names_are_two_variables() {
-    let mut b = Build::new(&[]);
-    let x = b.input(&[]);
+    let mut b = Sketch::new(&[]);
+    let x = b.variable(&[]);
     let square = b.ew(Ew::Square, &[x]);
-    let (p, q) = (b.op(Op::Variable(0), &[square]), b.op(Op::Variable(1), &[square]));
+    let (p, q) = (b.add(Op::Variable(0), &[square]), b.add(Op::Variable(1), &[square]));
     let cube = b.ew(Ew::Mul, &[p, p]);
     let y = b.ew(Ew::Mul, &[cube, q]);
     let (by_p, by_q, by_x) = (b.grad(y, p), b.grad(y, q), b.grad(y, x));
@@ -139,10 +139,10 @@ fn equal_expressions_under_two_names_are_two_variables() {
 
 #[test]
 fn a_variable_in_between_is_held_while_the_first_passes_through() {
-    let mut b = Build::new(&[]);
-    let (w, x) = (b.input(&[]), b.input(&[]));
+    let mut b = Sketch::new(&[]);
+    let (w, x) = (b.variable(&[]), b.variable(&[]));
     let h = b.ew(Ew::Mul, &[w, x]);
-    let h = b.op(Op::Variable(0), &[h]);
+    let h = b.add(Op::Variable(0), &[h]);
     let square = b.ew(Ew::Square, &[h]);
     let y = b.ew(Ew::Mul, &[square, w]);
     // All of one target, found in one walk: y = h^2 w, h = w x.
@@ -159,9 +159,9 @@ fn a_variable_in_between_is_held_while_the_first_passes_through() {
 
 #[test]
 fn stop_gradient_holds_its_operand() {
-    let mut b = Build::new(&[]);
-    let x = b.input(&[]);
-    let held = b.op(Op::StopGradient, &[x]);
+    let mut b = Sketch::new(&[]);
+    let x = b.variable(&[]);
+    let held = b.add(Op::StopGradient, &[x]);
     let y = b.ew(Ew::Mul, &[x, held]);
     let (g, all) = (b.grad(y, x), b.grad(held, x));
     assert_eq!(b.at(&[&[3.0]], g), [3.0]);
@@ -177,8 +177,8 @@ fn ties_share_the_gradient_of_an_extreme() {
         (&[1.0, nan, 3.0, nan], &[0.0, 0.5, 0.0, 0.5]),
     ];
     for (at, expected) in cases {
-        let mut b = Build::new(&[]);
-        let x = b.input(&[n(4)]);
+        let mut b = Sketch::new(&[]);
+        let x = b.variable(&[dim(4)]);
         let y = b.reduce(ReduceKind::Max, x, &[0]);
         let g = b.grad(y, x);
         assert_eq!(b.at(&[at], g), expected, "{at:?}");
@@ -187,11 +187,11 @@ fn ties_share_the_gradient_of_an_extreme() {
 
 #[test]
 fn a_product_is_exact_at_zeros_to_the_third_order() {
-    let mut b = Build::new(&[]);
-    let x = b.input(&[n(4)]);
+    let mut b = Sketch::new(&[]);
+    let x = b.variable(&[dim(4)]);
     let y = b.reduce(ReduceKind::Prod, x, &[0]);
     let g = b.grad(y, x);
-    let weights = [b.input(&[n(4)]), b.input(&[n(4)])];
+    let weights = [b.variable(&[dim(4)]), b.variable(&[dim(4)])];
     let along = b.jvp(g, x, weights[0]);
     let third = b.jvp(along, x, weights[1]);
     let (e0, e1): (&[f64], &[f64]) = (&[1.0, 0.0, 0.0, 0.0], &[0.0, 1.0, 0.0, 0.0]);
@@ -210,8 +210,8 @@ fn a_product_is_exact_at_zeros_to_the_third_order() {
 
 #[test]
 fn hvp_is_the_second_derivative_times_a_vector() {
-    let mut b = Build::new(&[]);
-    let (x, v) = (b.input(&[n(2)]), b.input(&[n(2)]));
+    let mut b = Sketch::new(&[]);
+    let (x, v) = (b.variable(&[dim(2)]), b.variable(&[dim(2)]));
     // prod(x)^2 = a^2 b^2: the second derivative is [[2 b^2, 4 a b], [4 a b, 2 a^2]].
     let product = b.reduce(ReduceKind::Prod, x, &[0]);
     let y = b.ew(Ew::Square, &[product]);
@@ -221,8 +221,8 @@ fn hvp_is_the_second_derivative_times_a_vector() {
 
 #[test]
 fn derivatives_nest() {
-    let mut b = Build::new(&[]);
-    let x = b.input(&[]);
+    let mut b = Sketch::new(&[]);
+    let x = b.variable(&[]);
     let square = b.ew(Ew::Square, &[x]);
     let mut y = b.ew(Ew::Square, &[square]);
     for expected in [32.0, 48.0, 48.0, 24.0, 0.0] {
@@ -233,8 +233,8 @@ fn derivatives_nest() {
 
 #[test]
 fn a_seed_that_depends_on_the_variable_is_differentiated_outside_only() {
-    let mut b = Build::new(&[]);
-    let x = b.input(&[]);
+    let mut b = Sketch::new(&[]);
+    let x = b.variable(&[]);
     let y = b.ew(Ew::Square, &[x]);
     // 2 x times x; its derivative is 4 x.
     let inner = b.jvp(y, x, x);
@@ -248,10 +248,10 @@ fn a_seed_that_depends_on_the_variable_is_differentiated_outside_only() {
 
 #[test]
 fn movement_reverses_into_movement() {
-    let mut b = Build::new(&["N"]);
-    let (x, c) = (b.input(&[s(0), n(6)]), b.input(&[n(3), s(0), n(2)]));
-    let parted = b.op(Op::Reshape(Reshape { shape: vec![s(0), n(2), n(3)] }), &[x]);
-    let turned = b.op(Op::Permute(Permute { axes: vec![2, 0, 1] }), &[parted]);
+    let mut b = Sketch::new(&[]);
+    let (x, c) = (b.variable(&[n(), dim(6)]), b.variable(&[dim(3), n(), dim(2)]));
+    let parted = b.add(Op::Reshape(Reshape { shape: vec![n(), dim(2), dim(3)] }), &[x]);
+    let turned = b.add(Op::Permute(Permute { axes: vec![2, 0, 1] }), &[parted]);
     let product = b.ew(Ew::Mul, &[turned, c]);
     let y = b.total(product);
     let g = b.grad(y, x);
@@ -259,17 +259,17 @@ fn movement_reverses_into_movement() {
     // The gradient is the constant factor, turned back and put together again: nothing is multiplied.
     assert_eq!(graph.len(), 3);
     assert_eq!(count(&graph, |op| matches!(op, Op::Permute(_) | Op::Reshape(_))), 2);
-    assert_eq!(graph.ty(graph.outputs[0]).shape, [s(0), n(6)]);
+    assert_eq!(graph.ty(graph.outputs[0]).shape, [n(), dim(6)]);
 }
 
 /// The design's linear model: its gradients read like those written by hand.
 #[test]
 fn linear_step_is_as_by_hand() {
-    let mut b = Build::new(&["B"]);
-    let (x, y) = (b.input(&[s(0), n(3)]), b.input(&[s(0), n(2)]));
-    let (w, bias, scale) = (b.input(&[n(3), n(2)]), b.input(&[n(2)]), b.input(&[]));
+    let mut b = Sketch::new(&[]);
+    let (x, y) = (b.variable(&[n(), dim(3)]), b.variable(&[n(), dim(2)]));
+    let (w, bias, scale) = (b.variable(&[dim(3), dim(2)]), b.variable(&[dim(2)]), b.variable(&[]));
     let product = b.matmul(x, w);
-    let wide = b.broadcast(bias, &[s(0), n(2)], &[1]);
+    let wide = b.broadcast(bias, &[n(), dim(2)], &[1]);
     let error = b.ew(Ew::Add, &[product, wide]);
     let error = b.ew(Ew::Sub, &[error, y]);
     let square = b.ew(Ew::Mul, &[error, error]);
@@ -289,8 +289,8 @@ fn linear_step_is_as_by_hand() {
 /// A gradient that no output needs is not built.
 #[test]
 fn what_no_output_needs_is_dropped() {
-    let mut b = Build::new(&[]);
-    let x = b.input(&[]);
+    let mut b = Sketch::new(&[]);
+    let x = b.variable(&[]);
     let y = b.ew(Ew::Sin, &[x]);
     let unused: NodeId = b.grad(y, x);
     assert_ne!(unused, y);

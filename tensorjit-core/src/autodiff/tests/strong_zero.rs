@@ -1,20 +1,20 @@
 //! Neither value nor derivative of a branch that is not taken reaches anything: forward, reverse and nested.
 
-use super::build::{Build, n};
 use crate::graph::NodeId;
 use crate::graph::ops::reduce::ReduceKind;
+use crate::graph::sketch::{Sketch, dim};
 use crate::graph::table::Ew;
 
 /// An elementwise function, a point, and its first and second derivative there.
 struct Case {
     name: &'static str,
-    build: fn(&mut Build, NodeId) -> NodeId,
+    build: fn(&mut Sketch, NodeId) -> NodeId,
     at: f64,
     first: f64,
     second: f64,
 }
 
-fn positive(b: &mut Build, x: NodeId) -> NodeId {
+fn positive(b: &mut Sketch, x: NodeId) -> NodeId {
     let zero = b.number(0.0, x);
     b.ew(Ew::Gt, &[x, zero])
 }
@@ -156,8 +156,8 @@ const CASES: &[Case] = &[
 #[test]
 fn elementwise() {
     for case in CASES {
-        let mut b = Build::new(&[]);
-        let (x, v) = (b.input(&[n(1)]), b.input(&[n(1)]));
+        let mut b = Sketch::new(&[]);
+        let (x, v) = (b.variable(&[dim(1)]), b.variable(&[dim(1)]));
         let y = (case.build)(&mut b, x);
         let total = b.total(y);
         let reverse = b.grad(total, x);
@@ -180,8 +180,8 @@ fn elementwise() {
 #[test]
 fn through_a_reduction() {
     for kind in [ReduceKind::Max, ReduceKind::Prod, ReduceKind::Sum] {
-        let mut b = Build::new(&[]);
-        let x = b.input(&[n(2)]);
+        let mut b = Sketch::new(&[]);
+        let x = b.variable(&[dim(2)]);
         let (mask, zero, root) = (positive(&mut b, x), b.number(0.0, x), b.ew(Ew::Sqrt, &[x]));
         let kept = b.ew(Ew::Select, &[mask, root, zero]);
         let y = b.reduce(kind, kept, &[0]);
