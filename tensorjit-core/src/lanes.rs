@@ -83,6 +83,9 @@ pub enum Prim {
     Convert(DType),
 }
 
+/// The body of [`Lanes::repeat`]: from the state to the next one.
+pub type RepeatBody<'b> = &'b mut dyn FnMut(&mut dyn Lanes, &[Val]) -> Vec<Val>;
+
 /// Builds or executes lane-wise operations.
 pub trait Lanes {
     /// A constant of a float type, rounded to it.
@@ -106,12 +109,7 @@ pub trait Lanes {
         then: &mut dyn FnMut(&mut dyn Lanes) -> Vec<Val>,
     ) -> Vec<Val>;
     /// Replaces the state by what `body` makes of it, `count` times: a loop of constant length.
-    fn repeat(
-        &mut self,
-        count: u32,
-        state: &[Val],
-        body: &mut dyn FnMut(&mut dyn Lanes, &[Val]) -> Vec<Val>,
-    ) -> Vec<Val>;
+    fn repeat(&mut self, count: u32, state: &[Val], body: RepeatBody<'_>) -> Vec<Val>;
 }
 
 /// Short names, so that an algorithm reads like its formula.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use tensorjit_runtime::abi::DType;
 
 use super::{Block, Buf, Buffer, For, If, Inst, Kernel, Target, Ty};
-use crate::lanes::{Lanes, Prim, Val};
+use crate::lanes::{Lanes, Prim, RepeatBody, Val};
 
 /// What a pure instruction computes; equal keys in one scope are one value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -375,12 +375,7 @@ impl Lanes for Builder {
         self.close_branch(otherwise)
     }
 
-    fn repeat(
-        &mut self,
-        count: u32,
-        state: &[Val],
-        body: &mut dyn FnMut(&mut dyn Lanes, &[Val]) -> Vec<Val>,
-    ) -> Vec<Val> {
+    fn repeat(&mut self, count: u32, state: &[Val], body: RepeatBody<'_>) -> Vec<Val> {
         let width = self.width;
         let state: Vec<Val> = state.iter().map(|v| self.splat(*v, width)).collect();
         let bounds = (self.int(DType::I64, 0), self.int(DType::I64, count.into()), 1);

@@ -38,7 +38,10 @@ impl Fold {
     }
 }
 
-impl Emit<'_> {
+/// Folds a range of steps, from the accumulators given.
+type Part<'f, 'a> = &'f mut dyn FnMut(&mut Emit<'a>, (Val, Val), &[Val]) -> Result<Vec<Val>, Bug>;
+
+impl<'a> Emit<'a> {
     fn fold_of(&self, root: usize) -> Option<Fold> {
         let node = self.graph.node(self.roots[root].node);
         let dtype = |id: NodeId| self.graph.ty(id).dtype;
@@ -156,7 +159,7 @@ impl Emit<'_> {
         extent: &Dim,
         step: i64,
         initial: &[Val],
-        part: &mut dyn FnMut(&mut Self, (Val, Val), &[Val]) -> Result<Vec<Val>, Bug>,
+        part: Part<'_, 'a>,
     ) -> Result<Vec<Val>, Bug> {
         let (zero, end) = (self.int(0), self.scalar_index(extent)?);
         let block = BLOCK * step;

@@ -12,6 +12,10 @@ use crate::lanes::{Cmp, Lanes, Prim, Val};
 /// What a loop does each turn: from the loop variable and the carried values to the next ones.
 pub(super) type Turn<'f, 'a> = &'f mut dyn FnMut(&mut Emit<'a>, Sym, &[Val]) -> Result<Vec<Val>, Bug>;
 
+/// What the innermost of a nest of loops does each turn: from the indices, outermost first, and the carried values
+/// to the next ones.
+pub(super) type Inner<'f, 'a> = &'f mut dyn FnMut(&mut Emit<'a>, &[Dim], &[Val]) -> Result<Vec<Val>, Bug>;
+
 impl<'a> Emit<'a> {
     /// Lanes of a vector of two registers: enough for two independent chains of operations.
     pub(super) fn vector_lanes(&self, bytes: usize) -> u32 {
@@ -37,6 +41,32 @@ impl<'a> Emit<'a> {
         }
         let (from, to) = (self.int(0), self.scalar_index(extent)?);
         self.range_loop((from, to, 1), carried, body)
+    }
+
+    /// Loops over scalars from 0 to each of `extents`, the last innermost.
+    pub(super) fn nest(
+        &mut self,
+        extents: &[Dim],
+        carried: &[Val],
+        body: Inner<'_, 'a>,
+    ) -> Result<Vec<Val>, Bug> {
+        self.nest_inside(extents, &mut Vec::new(), carried, body)
+    }
+
+    fn nest_inside(
+        &mut self,
+        extents: &[Dim],
+        index: &mut Vec<Dim>,
+        carried: &[Val],
+        body: Inner<'_, 'a>,
+    ) -> Result<Vec<Val>, Bug> {
+        let Some((extent, rest)) = extents.split_first() else { return body(self, index, carried) };
+        self.scalar_loop(extent, carried, &mut |emit, sym, carried| {
+            index.push(Dim::sym(sym));
+            let next = emit.nest_inside(rest, index, carried, body)?;
+            index.pop();
+            Ok(next)
+        })
     }
 
     /// A loop over scalars in a range.

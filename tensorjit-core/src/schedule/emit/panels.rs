@@ -59,39 +59,19 @@ impl Emit<'_> {
         let Some(axis) = product.rows else { return Ok(()) };
         self.b.pin(buf);
         let extent = product.extents[axis].clone();
-        let folded = self.roots[product.root].folded.clone();
-        self.scalar_loop(&extent, &[], &mut |emit, row, _| {
+        let extents = [&[extent], &self.roots[product.root].folded[..]].concat();
+        self.nest(&extents, &[], &mut |emit, index, _| {
+            let (row, k) = (&index[0], &index[1..]);
             let mut at = product.at.clone();
-            at[axis] = Dim::sym(row);
-            emit.pack_row(product, buf, rows, &folded, &mut at)?;
+            at[axis] = row.clone();
+            at.extend_from_slice(k);
+            let elements = roots::elements(emit.graph, product.node, &at);
+            let value = emit.value(elements[0].0, &elements[0].1)?;
+            let offset = emit.left_offset(product, rows, row, k);
+            emit.store_at(buf, &offset, value)?;
             Ok(Vec::new())
         })?;
         self.b.pin(buf);
-        Ok(())
-    }
-
-    fn pack_row(
-        &mut self,
-        product: &Product<'_>,
-        buf: Buf,
-        rows: u32,
-        folded: &[Dim],
-        at: &mut Vec<Dim>,
-    ) -> Result<(), Bug> {
-        let Some((extent, rest)) = folded.split_first() else {
-            let rank = product.at.len();
-            let row = product.rows.map(|axis| at[axis].clone()).unwrap_or_default();
-            let offset = self.left_offset(product, rows, &row, &at[rank..]);
-            let elements = roots::elements(self.graph, product.node, at);
-            let value = self.value(elements[0].0, &elements[0].1)?;
-            return self.store_at(buf, &offset, value);
-        };
-        self.scalar_loop(extent, &[], &mut |emit, sym, _| {
-            at.push(Dim::sym(sym));
-            emit.pack_row(product, buf, rows, rest, at)?;
-            at.pop();
-            Ok(Vec::new())
-        })?;
         Ok(())
     }
 
@@ -104,36 +84,26 @@ impl Emit<'_> {
     }
 
     /// Copies the columns of a tile into a panel; `columns` are variables of its vectors.
-    pub(super) fn pack_right(
-        &mut self,
-        product: &Product<'_>,
-        buf: Buf,
-        columns: &[Dim],
-        k: &mut Vec<Dim>,
-    ) -> Result<(), Bug> {
+    pub(super) fn pack_right(&mut self, product: &Product<'_>, buf: Buf, columns: &[Dim]) -> Result<(), Bug> {
+        self.b.pin(buf);
         let folded = self.roots[product.root].folded.clone();
-        let Some(extent) = folded.get(k.len()) else {
+        self.nest(&folded, &[], &mut |emit, k, _| {
             for (j, column) in columns.iter().enumerate() {
                 let mut at = product.at.clone();
                 if let Some(axis) = product.columns {
                     at[axis] = column.clone();
                 }
                 at.extend_from_slice(k);
-                let elements = roots::elements(self.graph, product.node, &at);
-                let value = self.value(elements[1].0, &elements[1].1)?;
-                let value = self.b.splat(value, self.lanes);
-                let offset = self.right_offset(product, columns.len(), j, k);
-                let offset = self.scalar_index(&offset)?;
-                self.b.store(buf, offset, value, None);
+                let elements = roots::elements(emit.graph, product.node, &at);
+                let value = emit.value(elements[1].0, &elements[1].1)?;
+                let value = emit.b.splat(value, emit.lanes);
+                let offset = emit.right_offset(product, columns.len(), j, k);
+                let offset = emit.scalar_index(&offset)?;
+                emit.b.store(buf, offset, value, None);
             }
-            return Ok(());
-        };
-        self.scalar_loop(extent, &[], &mut |emit, sym, _| {
-            k.push(Dim::sym(sym));
-            emit.pack_right(product, buf, columns, k)?;
-            k.pop();
             Ok(Vec::new())
         })?;
+        self.b.pin(buf);
         Ok(())
     }
 

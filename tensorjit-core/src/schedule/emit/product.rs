@@ -128,9 +128,7 @@ impl Emit<'_> {
         let outer = (mem::replace(&mut self.lanes, lanes), mem::replace(&mut self.tail, mask));
         let memo = mem::take(&mut self.memo);
         if let Some(right) = panels.right {
-            self.b.pin(right);
-            self.pack_right(product, right, &at, &mut Vec::new())?;
-            self.b.pin(right);
+            self.pack_right(product, right, &at)?;
         }
         self.row_tiles(product, Columns { at: &at, lanes, panels })?;
         self.memo = memo;
@@ -184,7 +182,7 @@ impl Emit<'_> {
         let zero = self.b.splat(zero, columns.lanes);
         let count = rows as usize * columns.at.len();
         let folded = self.roots[product.root].folded.clone();
-        let sums = self.sums(product, &folded, &mut Vec::new(), &vec![zero; count], &|emit, k, sums| {
+        let sums = self.nest(&folded, &vec![zero; count], &mut |emit, k, sums| {
             let mut next = Vec::with_capacity(sums.len());
             for i in 0..rows {
                 for (j, column) in columns.at.iter().enumerate() {
@@ -226,24 +224,6 @@ impl Emit<'_> {
         }
         self.memo = memo;
         Ok(())
-    }
-
-    /// The loops over the folded axes.
-    fn sums(
-        &mut self,
-        product: &Product<'_>,
-        axes: &[Dim],
-        k: &mut Vec<Dim>,
-        sums: &[Val],
-        step: &dyn Fn(&mut Self, &[Dim], &[Val]) -> Result<Vec<Val>, Bug>,
-    ) -> Result<Vec<Val>, Bug> {
-        let Some((axis, rest)) = axes.split_first() else { return step(self, k, sums) };
-        self.scalar_loop(axis, sums, &mut |emit, sym, sums| {
-            k.push(Dim::sym(sym));
-            let next = emit.sums(product, rest, k, sums, step);
-            k.pop();
-            next
-        })
     }
 
     fn multiply_add(&mut self, dtype: DType, left: Val, right: Val, sum: Val) -> Val {

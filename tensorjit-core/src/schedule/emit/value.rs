@@ -1,7 +1,5 @@
 //! What an element of a node is worth: inlined expressions down to loads of leaves.
 
-use std::mem;
-
 use tensorjit_runtime::abi::DType;
 
 use super::{Emit, Stored, Var};
@@ -186,7 +184,7 @@ impl Emit<'_> {
     /// Computes an element of a map, stores it where it has a home, and keeps it for later readers.
     pub(super) fn compute(&mut self, root: usize, at: &[Dim]) -> Result<(), Bug> {
         let node = self.roots[root].node;
-        let outer = mem::replace(&mut self.computing, Some(node));
+        let outer = self.computing.replace(node);
         let value = self.evaluate(node, at)?;
         self.computing = outer;
         self.finish(root, at, value)
