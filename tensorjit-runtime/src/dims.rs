@@ -33,30 +33,36 @@ fn read(symbols: &[i64], symbol: u32) -> Result<i64, NoValue> {
 }
 
 fn run(program: &[DimOp], symbols: &[i64]) -> Result<i64, NoValue> {
-    // A program is never deeper than it is long.
-    if program.len() <= 16 {
-        run_on(&mut [0; 16], program, symbols)
-    } else {
-        run_on(&mut vec![0; program.len()], program, symbols)
-    }
+    // Sums and products are formed as their terms come, so that depth is how deep quotients and the like nest;
+    // a program is never deeper than it is long.
+    run_on(&mut [0; 16], program, symbols)
+        .or_else(|| run_on(&mut vec![0; program.len()], program, symbols))
+        .unwrap_or(Err(NoValue::Overflow))
 }
 
-fn run_on(stack: &mut [i64], program: &[DimOp], symbols: &[i64]) -> Result<i64, NoValue> {
+/// The value of a program; `None` where the stack is too small for it.
+fn run_on(stack: &mut [i64], program: &[DimOp], symbols: &[i64]) -> Option<Result<i64, NoValue>> {
     let mut depth = 0;
     for op in program {
         let value = match op {
-            DimOp::Const(value) => *value,
-            DimOp::Symbol(symbol) => read(symbols, *symbol)?,
-            binary => {
-                // An operator without operands cannot come from the compiler; it has no value either.
-                depth = usize::checked_sub(depth, 2).ok_or(NoValue::Overflow)?;
-                apply(*binary, stack[depth], stack[depth + 1]).ok_or(NoValue::Overflow)?
-            }
+            DimOp::Const(value) => Ok(*value),
+            DimOp::Symbol(symbol) => read(symbols, *symbol),
+            // An operator without operands cannot come from the compiler; it has no value either.
+            binary => match usize::checked_sub(depth, 2) {
+                Some(below) => {
+                    depth = below;
+                    apply(*binary, stack[depth], stack[depth + 1]).ok_or(NoValue::Overflow)
+                }
+                None => Err(NoValue::Overflow),
+            },
         };
-        stack[depth] = value;
+        match value {
+            Ok(value) => *stack.get_mut(depth)? = value,
+            Err(error) => return Some(Err(error)),
+        }
         depth += 1;
     }
-    if depth == 1 { Ok(stack[0]) } else { Err(NoValue::Overflow) }
+    Some(if depth == 1 { Ok(stack[0]) } else { Err(NoValue::Overflow) })
 }
 
 #[inline]

@@ -83,9 +83,9 @@ impl<'a> Emit<'a> {
             let accumulators: Vec<Val> = folded.by_ref().take(fold.width()).collect();
             let result = if by_lanes { self.fold_halves(fold, accumulators)? } else { accumulators };
             let value = result[result.len() - 1];
-            self.finish(*root, at, value)?;
+            self.finish(*root, at, value);
         }
-        Ok(())
+        self.flush()
     }
 
     /// Two registers of lanes; fewer where the axis is a shorter constant, which changes no bit.
@@ -199,6 +199,7 @@ impl<'a> Emit<'a> {
                 });
             }
         }
+        self.flush()?;
         Ok(next)
     }
 

@@ -64,6 +64,8 @@ struct Emit<'a> {
     guard: Option<Val>,
     /// Values in registers, with the index at which they hold.
     bound: BTreeMap<NodeId, (Vec<Dim>, Val)>,
+    /// Elements that have been computed and not yet stored.
+    pending: Vec<(usize, Vec<Dim>, Val)>,
     /// What has been evaluated in the current scope.
     memo: BTreeMap<(NodeId, Vec<Dim>), Val>,
     /// The root being computed, which is not read from memory.
@@ -94,6 +96,7 @@ pub(super) fn emit(
         tail: None,
         guard: None,
         bound: BTreeMap::new(),
+        pending: Vec::new(),
         memo: BTreeMap::new(),
         computing: None,
     };

@@ -215,11 +215,12 @@ impl Emit<'_> {
                 let at = index(i, column);
                 self.memo.clear();
                 if let Some(sum) = sums.next() {
-                    self.finish(product.root, &at, sum)?;
+                    self.finish(product.root, &at, sum);
                 }
                 for root in &product.group.stages[0][1..] {
                     self.compute(*root, &at)?;
                 }
+                self.flush()?;
             }
         }
         self.memo = memo;

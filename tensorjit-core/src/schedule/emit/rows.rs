@@ -110,7 +110,10 @@ impl<'a> Emit<'a> {
         };
         match extents {
             [] if folded => self.fold_stage(stage, at, by_lanes),
-            [] => stage.iter().try_for_each(|root| self.compute(*root, at)),
+            [] => {
+                stage.iter().try_for_each(|root| self.compute(*root, at))?;
+                self.flush()
+            }
             [extent] if !by_lanes && self.lanes == 1 => {
                 let (bytes, registers) = self.vectors(stage.iter().copied());
                 self.lane_loop(extent, bytes, registers, &mut |emit, sym| {

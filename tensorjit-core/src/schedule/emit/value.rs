@@ -1,5 +1,7 @@
 //! What an element of a node is worth: inlined expressions down to loads of leaves.
 
+use std::mem;
+
 use tensorjit_runtime::abi::DType;
 
 use super::{Emit, Stored, Var};
@@ -181,19 +183,28 @@ impl Emit<'_> {
         self.b.prim(Prim::Xor, &[mask, yes])
     }
 
-    /// Computes an element of a map, stores it where it has a home, and keeps it for later readers.
+    /// Computes an element of a map.
     pub(super) fn compute(&mut self, root: usize, at: &[Dim]) -> Result<(), Bug> {
         let node = self.roots[root].node;
         let outer = self.computing.replace(node);
         let value = self.evaluate(node, at)?;
         self.computing = outer;
-        self.finish(root, at, value)
+        self.finish(root, at, value);
+        Ok(())
     }
 
-    /// Stores an element that has been computed, and keeps it for later readers.
-    pub(super) fn finish(&mut self, root: usize, at: &[Dim], value: Val) -> Result<(), Bug> {
-        self.store(root, at, value)?;
+    /// Keeps an element that has been computed for later readers, and notes that it is to be stored.
+    pub(super) fn finish(&mut self, root: usize, at: &[Dim], value: Val) {
+        self.pending.push((root, at.to_vec(), value));
         self.bound.insert(self.roots[root].node, (at.to_vec(), value));
+    }
+
+    /// Stores what has been computed at this element.  It comes after all roots of the stage have read what they
+    /// need: one of them may overwrite a state that another reads.
+    pub(super) fn flush(&mut self) -> Result<(), Bug> {
+        for (root, at, value) in mem::take(&mut self.pending) {
+            self.store(root, &at, value)?;
+        }
         Ok(())
     }
 }
