@@ -1,11 +1,13 @@
 //! The macro on one page: tokens in, the compiler called, items and errors out.
 
+use std::collections::BTreeSet;
+
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use tensorjit_core::autodiff;
 use tensorjit_core::check::{CheckedFunction, check};
 use tensorjit_core::codegen;
-use tensorjit_core::diag::Failure;
+use tensorjit_core::diag::{Failure, Origin};
 use tensorjit_core::syntax::ast::{Block, Item};
 use tensorjit_core::syntax::sources::Sources;
 use tensorjit_core::syntax::{Parsed, parse};
@@ -31,12 +33,20 @@ pub(crate) fn expand(input: Input, session: &Session) -> TokenStream {
             writer.without_code(functions)
         }
     });
+    // A constant whose value is wrong is not given to Rust, which would say so again.
+    let mut wrong = Vec::new();
     let items = items.unwrap_or_else(|failure| {
+        if let Failure::User(problems) = &failure {
+            wrong.extend(problems.iter().map(|problem| problem.at));
+        }
         let errors = report::failure(&failure, &sources);
-        let stubs = public_functions(&block).map(|function| emit::stub(face, function));
+        let mut seen = BTreeSet::new();
+        let stubs = public_functions(&block)
+            .filter(|function| seen.insert(&function.name.text))
+            .map(|function| emit::stub(face, function));
         quote!(#errors #(#stubs)*)
     });
-    let consts = constants(&block);
+    let consts = constants(&block, &wrong);
     let variables = VARIABLES;
     // Cargo expands again when one of these changes.
     quote! {
@@ -53,8 +63,14 @@ fn public_functions(block: &Block) -> impl Iterator<Item = &tensorjit_core::synt
     })
 }
 
-fn constants(block: &Block) -> impl Iterator<Item = &TokenStream> {
+/// The constants as written, but for those with an error at one of the places.
+fn constants<'b>(block: &'b Block, wrong: &'b [Origin]) -> impl Iterator<Item = &'b TokenStream> {
     block.items.iter().filter_map(|item| match item {
+        Item::Const(constant)
+            if wrong.contains(&constant.value.span) || wrong.contains(&constant.name.at) =>
+        {
+            None
+        }
         Item::Const(constant) => Some(&constant.tokens),
         Item::Fn(_) => None,
     })

@@ -1,5 +1,7 @@
 //! Items that stand in for a function with errors, so that its callers give no errors of their own.
 
+use std::collections::BTreeMap;
+
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use tensorjit_core::syntax::ast::{Function, Generic, TypeExpr, TypeKind};
@@ -13,7 +15,16 @@ pub(crate) fn stub(face: &TokenStream, function: &Function) -> TokenStream {
     let visibility = &function.visibility;
     let conditions: Vec<&TokenStream> =
         function.attributes.iter().filter(|attribute| docs::is_condition(attribute)).collect();
-    let names: Vec<Ident> = function.params.iter().map(|param| public(&param.name.text)).collect();
+    // A name that is declared twice is an error that has been told; Rust must not tell it again.
+    let names: Vec<Ident> = function
+        .params
+        .iter()
+        .enumerate()
+        .map(|(index, param)| {
+            let again = function.params[..index].iter().any(|other| other.name.text == param.name.text);
+            if again { own(&format!("parameter_{index}")) } else { public(&param.name.text) }
+        })
+        .collect();
     let params: Vec<TokenStream> = function
         .params
         .iter()
@@ -33,10 +44,15 @@ pub(crate) fn stub(face: &TokenStream, function: &Function) -> TokenStream {
         })
         .collect();
     let output_names = (0..outputs.len()).map(|index| own(&format!("result_{index}")));
-    let symbols = function.generics.iter().filter_map(|generic| match generic {
-        Generic::Dim { name, .. } => Some(public(&name.text)),
-        Generic::Elem { .. } | Generic::Axes { .. } => None,
-    });
+    let symbols: BTreeMap<&str, Ident> = function
+        .generics
+        .iter()
+        .filter_map(|generic| match generic {
+            Generic::Dim { name, .. } => Some((name.text.as_str(), public(&name.text))),
+            Generic::Elem { .. } | Generic::Axes { .. } => None,
+        })
+        .collect();
+    let symbols = symbols.values();
     let (dims, workspace) = (own("dims"), own("workspace"));
     let body = quote! { let _ = (#(&#names,)*); ::core::unimplemented!() };
     let into = quote! { let _ = (#(&#names,)* #(&#output_names,)*); ::core::unimplemented!() };
