@@ -1,28 +1,65 @@
-//! What the tests share: text to compiled programs.
+//! What the tests share: text to compiled programs, and values by their bits.
 
 use tensorjit_core::check::{CheckedFunction, check};
-use tensorjit_core::diag::Failure;
+use tensorjit_core::diag::{Diagnostic, Failure};
+use tensorjit_core::graph::value::{Scalar, Value};
 use tensorjit_core::syntax::parse_text;
 use tensorjit_core::testing::{Program, states};
 
-/// The public functions of a text, checked; a text with mistakes fails the test with what it would show.
-pub fn functions(text: &str) -> Vec<CheckedFunction> {
+/// The public functions of a text, checked; of a text with mistakes what it would show.
+pub(crate) fn functions(text: &str) -> Result<Vec<CheckedFunction>, String> {
     let parsed = parse_text(text);
-    let show = |diagnostics: &[tensorjit_core::diag::Diagnostic]| {
+    let show = |diagnostics: &[Diagnostic]| {
         diagnostics.iter().map(|d| d.render(&parsed.sources, "test", text)).collect::<Vec<_>>().join("\n")
     };
-    assert!(parsed.diagnostics.is_empty(), "{}", show(&parsed.diagnostics));
-    match check(&parsed.block) {
-        Ok(functions) => functions,
-        Err(Failure::User(diagnostics)) => panic!("{}", show(&diagnostics)),
-        Err(Failure::Bug(bug)) => panic!("{bug}"),
+    if !parsed.diagnostics.is_empty() {
+        return Err(show(&parsed.diagnostics));
+    }
+    check(&parsed.block).map_err(|failure| match failure {
+        Failure::User(diagnostics) => show(&diagnostics),
+        Failure::Bug(bug) => bug.to_string(),
+    })
+}
+
+/// The only public function of a text, checked.
+pub(crate) fn function(text: &str) -> Result<CheckedFunction, String> {
+    let mut functions = functions(text)?;
+    match (functions.pop(), functions.len()) {
+        (Some(function), 0) => Ok(function),
+        (_, others) => Err(format!("one public function is wanted beside {others} others")),
     }
 }
 
 /// Compiles a checked function for every level of this machine.
-pub fn compile(function: &CheckedFunction) -> Program {
-    match Program::compile(function.graph.clone(), &states(function), &mut |_, _, _| {}) {
-        Ok(program) => program,
-        Err(failure) => panic!("{}: {failure}", function.name),
+pub(crate) fn compile(function: &CheckedFunction) -> Result<Program, String> {
+    Program::compile(function.graph.clone(), &states(function), &mut |_, _, _| {})
+        .map_err(|failure| format!("{}: {failure}", function.name))
+}
+
+/// The values of a function's symbols, each from an axis whose extent is linear in it alone.
+pub(crate) fn sizes(function: &CheckedFunction, inputs: &[Value]) -> Result<Vec<i64>, String> {
+    let symbols = &function.graph.facts.symbols;
+    let mut found = vec![None; symbols.len()];
+    for (param, input) in function.params.iter().zip(inputs) {
+        for (dim, extent) in param.shape.iter().zip(&input.shape) {
+            let [sym] = dim.symbols()[..] else { continue };
+            let linear = dim.linear_in(sym).and_then(|(by, plus)| Some((by.as_const()?, plus.as_const()?)));
+            if let Some((by, plus)) = linear {
+                found[sym.0 as usize] = Some((*extent as i64 - plus) / by);
+            }
+        }
     }
+    let missing = |i: usize| format!("no axis determines {}", symbols[i].name);
+    found.into_iter().enumerate().map(|(i, extent)| extent.ok_or_else(|| missing(i))).collect()
+}
+
+/// The elements as bits, by which signed zeros differ and all NaN are equal.
+pub(crate) fn bits(value: &Value) -> Vec<u64> {
+    let one = |scalar: Scalar| match scalar {
+        Scalar::Float(x) if x.is_nan() => f64::NAN.to_bits(),
+        Scalar::Float(x) => x.to_bits(),
+        Scalar::Int(x) => x as u64,
+        Scalar::Bool(x) => u64::from(x),
+    };
+    value.elements.iter().map(|element| one(element.scalar)).collect()
 }
