@@ -195,7 +195,10 @@ impl Parser {
         if self.at_word("await") {
             return self.fail_foreign("a name");
         }
-        let name = self.name("the name of a function or field")?;
+        let name = match self.called_keyword() {
+            Some(name) => name,
+            None => self.name("the name of a function or field")?,
+        };
         if self.at_op("::") {
             return self.reject_suffix().and(Ok(receiver));
         }
@@ -227,6 +230,9 @@ impl Parser {
     fn primary(&mut self) -> Parse<Expr> {
         self.height = 1;
         let start = self.position;
+        if let Some(name) = self.called_keyword() {
+            return self.call(name, None, start);
+        }
         match &self.token().kind {
             Kind::Literal(_) => self.literal(),
             Kind::Ident(word) if word == "true" || word == "false" => {
@@ -245,6 +251,16 @@ impl Parser {
             }
             _ => self.fail_foreign("an expression"),
         }
+    }
+
+    /// The name of a function that is a keyword of Rust, where it is called.
+    fn called_keyword(&mut self) -> Option<Ident> {
+        let called = self.at_word("mod") && matches!(self.ahead(1), Kind::Open(Delimiter::Parenthesis, _));
+        called.then(|| {
+            let at = self.here();
+            self.position += 1;
+            Ident { text: "mod".to_owned(), at }
+        })
     }
 
     /// The next token as an expression.

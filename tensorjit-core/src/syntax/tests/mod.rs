@@ -58,6 +58,7 @@ fn expressions() {
         // Calls.
         ("relu(x)", "(relu x)"),
         ("relu(x,)", "(relu x)"),
+        ("mod(a, b) + a.mod(b)", "(+ (mod a b) (.mod a b))"),
         ("f()", "(f)"),
         ("x.relu()", "(.relu x)"),
         ("x.sum(axis = 1).exp()", "(.exp (.sum x axis=1))"),
