@@ -195,7 +195,7 @@ impl Checker<'_> {
         self.report(diagnostic.help(help))
     }
 
-    /// The signature of a function that is written in the language.
+    /// A call of a function that is written in the language: of the block, or of the prelude.
     pub(super) fn call_function(
         &mut self,
         function: &crate::syntax::ast::Function,

@@ -90,17 +90,18 @@ impl Checker<'_> {
 
     /// Checks a statement; its errors leave an error value behind, so that only bugs are returned.
     fn statement(&mut self, statement: &Statement) -> Checked<()> {
-        match statement {
-            Statement::Let { pattern, ty, value } => {
-                let value = self.let_value(pattern, ty.as_ref(), value);
-                let value = or_error(value)?;
-                or_error(self.bind(pattern, value).map(|()| Value::Unit))?;
-            }
-            Statement::Assign { name, value, at } => {
-                or_error(self.assign(name, value, *at).map(|()| Value::Unit))?;
-            }
+        let checked = match statement {
+            Statement::Let { pattern, ty, value } => match self.let_value(pattern, ty.as_ref(), value) {
+                Ok(value) => self.bind(pattern, value),
+                Err(Stop::Reported) => self.bind(pattern, Placed { value: Value::Error, at: value.span }),
+                Err(bug) => Err(bug),
+            },
+            Statement::Assign { name, value, at } => self.assign(name, value, *at),
+        };
+        match checked {
+            Err(Stop::Reported) => Ok(()),
+            other => other,
         }
-        Ok(())
     }
 
     fn let_value(&mut self, pattern: &Pattern, ty: Option<&TypeExpr>, expr: &Expr) -> Checked<Placed> {
@@ -262,30 +263,5 @@ impl Checker<'_> {
             Operand::Node(id) => Some(*id),
             Operand::Literal(_) => None,
         }
-    }
-}
-
-/// Turns a reported error into an error value.
-fn or_error<T: ErrorValue>(checked: Checked<T>) -> Checked<T> {
-    match checked {
-        Err(Stop::Reported) => Ok(T::error()),
-        other => other,
-    }
-}
-
-/// What stands for a value with an error.
-trait ErrorValue {
-    fn error() -> Self;
-}
-
-impl ErrorValue for Value {
-    fn error() -> Value {
-        Value::Error
-    }
-}
-
-impl ErrorValue for Placed {
-    fn error() -> Placed {
-        Placed { value: Value::Error, at: Origin::default() }
     }
 }

@@ -14,7 +14,7 @@ use tensorjit_runtime::abi::Relation;
 const MAX_DEPTH: usize = 64;
 
 /// How many calls one function may inline: helpers that call others twice would double without end.
-const MAX_CALLS: u32 = 20_000;
+const MAX_CALLS: u32 = 10_000;
 
 /// The kinds of parameters that are constants of the call.
 #[derive(Clone, Copy, PartialEq, Eq)]

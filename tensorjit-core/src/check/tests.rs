@@ -221,3 +221,23 @@ fn prelude_values() {
         assert!(fits, "{expression} at {input:?}: {found:?}, expected {expected:?}");
     }
 }
+
+/// Texts that would exhaust the stack or double without end are refused, or checked in good time.
+#[test]
+fn hostile_texts_end() {
+    let steps = "let a = a + a * 0.5;\n".repeat(400);
+    let deep_literal = format!("pub fn f(x: f32) -> f32 {{ let a = 1.5;\n{steps} x * a }}");
+    let chain: String = (1..100).map(|i| format!("fn h{i}(x: f32) -> f32 {{ h{}(x) }}\n", i - 1)).collect();
+    let deep_calls = format!("fn h0(x: f32) -> f32 {{ x }}\n{chain}pub fn f(x: f32) -> f32 {{ h99(x) }}");
+    let triple: String = (1..12)
+        .map(|i| format!("fn h{i}(x: f32) -> f32 {{ let f = h{0}(x); h{0}(f) + h{0}(f + 1) }}\n", i - 1))
+        .collect();
+    let many_calls = format!("fn h0(x: f32) -> f32 {{ x }}\n{triple}pub fn f(x: f32) -> f32 {{ h11(x) }}");
+    for text in [deep_literal, deep_calls, many_calls] {
+        let (found, _) = outcome(&text).expect_err("it is too deep");
+        assert!(found.iter().all(|diagnostic| diagnostic.code == "too-deep"), "{found:?}");
+    }
+    let shared = "let a = a + a;\n".repeat(60);
+    let (x, typed) = ("pub fn f(x: f32) -> f32 { let a = 1.5;", " x * a }");
+    assert!(outcome(&format!("{x}\n{shared}{typed}")).is_ok());
+}
