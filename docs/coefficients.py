@@ -95,8 +95,9 @@ def table():
     tail = lambda v: -log(erfc(1 + v))
     tail_w = lambda v: erfc(1 + v) / erf(1 + v)
     return {
-        "EXP_F32": ("e^r = 1 + r + r^2 p(r)", 5, exp_q, expm1_w, (-HALF_LN2, HALF_LN2), single),
-        "EXP_F64": ("e^r = 1 + r + r^2 p(r)", 11, exp_q, expm1_w, (-HALF_LN2, HALF_LN2), float),
+        "EXP_F32": ("e^r = 1 + r + r^2 p(r)", 5, exp_q, exp_w, (-HALF_LN2, HALF_LN2), single),
+        "EXPM1_F32": ("e^r = 1 + r + r^2 p(r), the error that of e^r - 1", 6, exp_q, expm1_w, (-HALF_LN2, HALF_LN2), single),
+        "EXP_F64": ("e^r = 1 + r + r^2 p(r), the error that of e^r - 1", 11, exp_q, expm1_w, (-HALF_LN2, HALF_LN2), float),
         "EXP2_F32": ("2^r = 1 + r ln 2 + r^2 p(r)", 5, exp2_q, exp2_w, ("-0.5001", "0.5001"), single),
         "EXP2_F64": ("2^r = 1 + r ln 2 + r^2 p(r)", 10, exp2_q, exp2_w, ("-0.5001", "0.5001"), float),
         "EXP2_POW": ("2^r = p(r)", 7, two, lambda r: 1 / two(r), ("-0.5001", "0.5001"), float),

@@ -4,7 +4,7 @@ use tensorjit_runtime::abi::DType;
 
 use crate::lanes::{Cmp, Lanes, Val};
 
-use super::coefficients::{EXP_F32, EXP_F64, EXP2_F32, EXP2_F64};
+use super::coefficients::{EXP_F32, EXP_F64, EXP2_F32, EXP2_F64, EXPM1_F32};
 use super::exact::Pair;
 use super::num::Num;
 
@@ -92,11 +92,17 @@ impl Num<'_> {
         Reduced { biased, r: Pair { hi, lo: self.sub(taken, second) } }
     }
 
-    /// `e^r - 1 - r` for a reduced argument.
+    /// `e^r - 1 - r` for a reduced argument; the largest term is added last.
     fn exp_tail(&mut self, r: Val) -> Val {
         let square = self.mul(r, r);
-        let p = if self.is_f32() { self.poly(r, &EXP_F32) } else { self.poly(r, &EXP_F64) };
-        self.mul(square, p)
+        let cube = self.mul(square, r);
+        let (first, p) = if self.is_f32() {
+            (EXPM1_F32[0], self.poly(r, &EXPM1_F32[1..]))
+        } else {
+            (EXP_F64[0], self.poly(r, &EXP_F64[1..]))
+        };
+        let half = self.scale(square, first);
+        self.fma(cube, p, half)
     }
 
     /// `e^r` for a reduced argument, with an error far below a rounding.

@@ -25,7 +25,7 @@ pub(crate) struct Function {
     pub(crate) operands: usize,
     pub(crate) apply: Apply,
     /// The value in `f64`, within 1 ULP of `f64`.
-    reference: fn(&[f64]) -> f64,
+    pub(crate) reference: fn(&[f64]) -> f64,
     /// The largest error in ULP, of `f32` and `f64`.
     bound: (f64, f64),
 }
@@ -66,7 +66,7 @@ pub(crate) const FUNCTIONS: &[Function] = functions! {
     cosh(0), 1.0, 1.0, |x| x[0].cosh();
     tanh(0), 1.0, 1.0, |x| x[0].tanh();
     sigmoid(0), 1.0, 1.0, |x| sigmoid(x[0]);
-    erf(0), 1.0, 1.0, |x| libm::erf(x[0]);
+    erf(0), 1.0, 1.25, |x| libm::erf(x[0]);
     pow(0, 1), 1.0, 1.0, |x| x[0].powf(x[1]);
     hypot(0, 1), 1.0, 1.5, |x| x[0].hypot(x[1]);
     rem(0, 1), 0.0, 0.0, |x| x[0] % x[1];
@@ -97,7 +97,7 @@ pub(crate) fn run_f64(function: &Function, fma: bool, columns: &[Vec<f64>]) -> V
 
 /// The distance of two `f32` beside a value in `f64`, in ULP of `f32` at that value; infinity if the one is NaN and
 /// not the other.
-fn ulp_f32(got: f32, expected: f64) -> f64 {
+pub(crate) fn ulp_f32(got: f32, expected: f64) -> f64 {
     if got.is_nan() || expected.is_nan() {
         return if got.is_nan() && expected.is_nan() { 0.0 } else { f64::INFINITY };
     }

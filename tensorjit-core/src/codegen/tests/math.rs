@@ -10,7 +10,7 @@ use crate::codegen::object::{MAY_IMPORT, undefined_symbols};
 use crate::codegen::{Visibility, compile};
 use crate::lanes::Lanes as _;
 use crate::loops::{Buffer, Builder, Kernel, Place, Target};
-use crate::math::tests::{FUNCTIONS, Function, run_f32, run_f64};
+use crate::math::tests::{FUNCTIONS, Function, run_f32, run_f64, ulp_f32};
 
 /// `out[i] = function(in[i], ..)` for whole vectors.
 fn kernel(function: &Function, dtype: DType, target: &Target, lanes: u32) -> Kernel {
@@ -152,6 +152,44 @@ fn speed() {
             let single = time(&compiled, &symbol(DType::F32), vec![narrow; function.operands]);
             let double = time(&compiled, &symbol(DType::F64), vec![wide; function.operands]);
             println!("{:?} {:8} f32 {single:6.2} f64 {double:6.2} ns", target.level, function.name);
+        }
+    }
+}
+
+/// Prints the largest error of the machine code for `f32` on every 97th operand; run by hand.
+#[test]
+#[ignore = "a measurement"]
+fn accuracy() {
+    const STRIDE: usize = 97;
+    for target in runnable() {
+        let compiled = Compiled::of(&kernels(&target));
+        for function in FUNCTIONS {
+            let symbol = name(function, DType::F32, target.vector_bits / 32);
+            let mut worst = (0.0, 0.0, 0.0);
+            for first in (0..=u32::MAX).step_by(STRIDE * 4096) {
+                let x: Vec<f32> =
+                    (0..4096).map(|i| f32::from_bits(first.saturating_add(i * STRIDE as u32))).collect();
+                // The second operand takes a power to the edges of its range, or is of the size of the first.
+                let y: Vec<f32> = x
+                    .iter()
+                    .enumerate()
+                    .map(
+                        |(i, x)| {
+                            if i % 2 == 0 { (i as f32 - 2048.0) / 16.0 / x.abs().log2() } else { x * 0.7 }
+                        },
+                    )
+                    .collect();
+                let mut inputs = vec![x, y];
+                let found = call(&compiled, &symbol, &mut inputs[..function.operands]);
+                for (i, found) in found.into_iter().enumerate() {
+                    let (x, y) = (f64::from(inputs[0][i]), f64::from(inputs[1][i]));
+                    let error = ulp_f32(found, (function.reference)(&[x, y][..function.operands]));
+                    if error > worst.0 {
+                        worst = (error, x, y);
+                    }
+                }
+            }
+            println!("{:?} {:8} {:.3} ULP at {:?}", target.level, function.name, worst.0, (worst.1, worst.2));
         }
     }
 }

@@ -57,7 +57,7 @@ pub(super) static EXP2: Row = Row {
     derivative: Derivative::Partials(|| vec![number(LN_2) * out()]),
     kinks: Kinks::NONE,
     lower: |l, dtype, x| math::exp2(l, dtype, x[0]),
-    accuracy: Accuracy::ulp(1.5, 1.0),
+    accuracy: Accuracy::ulp(1.5, 1.5),
 };
 
 pub(super) static EXPM1: Row = Row {
@@ -71,7 +71,7 @@ pub(super) static EXPM1: Row = Row {
     derivative: Derivative::Partials(|| vec![exp(x())]),
     kinks: Kinks::NONE,
     lower: |l, dtype, x| math::expm1(l, dtype, x[0]),
-    accuracy: Accuracy::ulp(1.5, 1.0),
+    accuracy: Accuracy::ulp(1.0, 1.0),
 };
 
 pub(super) static LOG: Row = Row {
@@ -123,7 +123,7 @@ pub(super) static ERF: Row = Row {
     derivative: Derivative::Partials(|| vec![number(FRAC_2_SQRT_PI) * exp(-square(x()))]),
     kinks: Kinks::NONE,
     lower: |l, dtype, x| math::erf(l, dtype, x[0]),
-    accuracy: Accuracy::ulp(1.5, 1.0),
+    accuracy: Accuracy::ulp(1.5, 1.5),
 };
 
 pub(super) static SIGMOID: Row = Row {
@@ -137,7 +137,7 @@ pub(super) static SIGMOID: Row = Row {
     derivative: Derivative::Partials(|| vec![out() * sigmoid(-x())]),
     kinks: Kinks::NONE,
     lower: |l, dtype, x| math::sigmoid(l, dtype, x[0]),
-    accuracy: Accuracy::ulp(1.5, 1.0),
+    accuracy: Accuracy::ulp(1.5, 1.5),
 };
 
 /// The exponential is of a negative number, so that it cannot overflow, and keeps small values.

@@ -145,5 +145,5 @@ pub(super) static TANH: Row = Row {
     derivative: Derivative::Partials(|| vec![square(recip(cosh(x())))]),
     kinks: Kinks::NONE,
     lower: |l, dtype, x| math::tanh(l, dtype, x[0]),
-    accuracy: Accuracy::ulp(1.5, 1.0),
+    accuracy: Accuracy::ulp(1.0, 1.0),
 };
