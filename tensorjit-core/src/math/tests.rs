@@ -11,6 +11,9 @@ const CASES: &str = include_str!("../../../tests/data/math/elementary.txt");
 /// Points of `f64` with the result as a sum of two.
 const POINTS_F64: &str = include_str!("../../../tests/data/math/points_f64.txt");
 
+/// StableHLO's tables.
+const TABLES: &str = include_str!("../../../tests/data/math/stablehlo.txt");
+
 /// Every how many bit patterns of `f32` a sweep stops.
 const STRIDE: u32 = 9973;
 
@@ -379,6 +382,35 @@ fn f64_remainders_are_exact() {
             let expected = x % y;
             let same = got.to_bits() == expected.to_bits() || (got.is_nan() && expected.is_nan());
             assert!(same, "{x:e} % {y:e}: {got:e}, not {expected:e}");
+        }
+    }
+}
+
+/// The tables' results are within 3 ULP.
+#[test]
+fn tables_of_others_agree() {
+    let rows: Vec<Vec<&str>> = TABLES.lines().map(|line| line.split(' ').collect()).collect();
+    for function in FUNCTIONS {
+        let of = |dtype: DType| {
+            rows.iter()
+                .filter(move |row| row[0] == function.name && row[1] == dtype.name())
+                .collect::<Vec<_>>()
+        };
+        for fma in [true, false] {
+            let (narrow, wide) = (of(DType::F32), of(DType::F64));
+            if narrow.is_empty() {
+                continue;
+            }
+            let found = run_f32(function, fma, &[narrow.iter().map(|row| parse_f32(row[2])).collect()]);
+            for (row, found) in narrow.iter().zip(found) {
+                let error = ulp_f32(found, f64::from(parse_f32(row[3])));
+                assert!(error <= 3.0, "{row:?}: {found:e}, {error} ULP");
+            }
+            let found = run_f64(function, fma, &[wide.iter().map(|row| parse_f64(row[2])).collect()]);
+            for (row, found) in wide.iter().zip(found) {
+                let error = ulp_f64(found, parse_f64(row[3]), 0.0);
+                assert!(error <= 3.0, "{row:?}: {found:e}, {error} ULP");
+            }
         }
     }
 }

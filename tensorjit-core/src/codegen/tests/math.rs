@@ -179,7 +179,7 @@ fn accuracy() {
                         },
                     )
                     .collect();
-                let mut inputs = vec![x, y];
+                let mut inputs = [x, y];
                 let found = call(&compiled, &symbol, &mut inputs[..function.operands]);
                 for (i, found) in found.into_iter().enumerate() {
                     let (x, y) = (f64::from(inputs[0][i]), f64::from(inputs[1][i]));
