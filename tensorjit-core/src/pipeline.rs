@@ -26,11 +26,16 @@ pub enum Stage {
     Simplified,
     /// The loops of one target.
     Loops,
+    /// LLVM IR of one target, as it is handed to instruction selection.
+    Ir,
+    /// Assembly of one target.
+    Asm,
 }
 
 impl Stage {
     /// All of them, in order.
-    pub const ALL: [Stage; 4] = [Stage::Checked, Stage::Expanded, Stage::Simplified, Stage::Loops];
+    pub const ALL: [Stage; 6] =
+        [Stage::Checked, Stage::Expanded, Stage::Simplified, Stage::Loops, Stage::Ir, Stage::Asm];
 
     /// The name, as `TENSORJIT_DUMP` takes it.
     pub const fn name(self) -> &'static str {
@@ -39,6 +44,8 @@ impl Stage {
             Stage::Expanded => "expanded",
             Stage::Simplified => "simplified",
             Stage::Loops => "loops",
+            Stage::Ir => "ir",
+            Stage::Asm => "asm",
         }
     }
 }

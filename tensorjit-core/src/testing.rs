@@ -124,6 +124,18 @@ impl Program {
 
     fn memory(&self, dims: &[i64], inputs: &[Value], side: Side) -> Result<Memory, Bug> {
         let env = Env { dims };
+        let declared = &self.graph().inputs;
+        if dims.len() != self.graph().facts.symbols.len() || inputs.len() != declared.len() {
+            return Err(Bug::new("testing", "a dimension or an input is missing"));
+        }
+        for (value, input) in inputs.iter().zip(declared) {
+            if !value.is_valid()
+                || value.dtype != input.ty.dtype
+                || value.shape != env.shape(&input.ty.shape)?
+            {
+                return Err(Bug::new("testing", format!("the value of {} has another type", input.name)));
+            }
+        }
         let mut buffers = Vec::new();
         for value in inputs {
             buffers.push(Guarded::new(&bytes_of(value), side)?);
@@ -248,7 +260,8 @@ struct Guarded {
 
 impl Guarded {
     fn new(bytes: &[u8], side: Side) -> Result<Guarded, Bug> {
-        let page = 4096;
+        // SAFETY: it only reads a setting.
+        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
         let inner = bytes.len().div_ceil(page) * page;
         let mapped = inner + 2 * page;
         // SAFETY: a new private mapping at an address of the system's choice.
@@ -270,14 +283,17 @@ impl Guarded {
             Side::Front => page,
             Side::Back => page + inner - bytes.len(),
         };
-        // SAFETY: `page..page + inner` lies in the mapping, and `offset..offset + len` in that.
-        let start = unsafe {
-            libc::mprotect(map.add(page).cast(), inner, libc::PROT_READ | libc::PROT_WRITE);
-            let start = map.add(offset);
-            ptr::copy_nonoverlapping(bytes.as_ptr(), start, bytes.len());
-            start
-        };
-        Ok(Guarded { map, mapped, start, len: bytes.len() })
+        // SAFETY: `page..page + inner` lies in the mapping.
+        let allowed =
+            unsafe { libc::mprotect(map.add(page).cast(), inner, libc::PROT_READ | libc::PROT_WRITE) };
+        // SAFETY: `offset` lies in the mapping.
+        let guarded = Guarded { map, mapped, start: unsafe { map.add(offset) }, len: bytes.len() };
+        if inner > 0 && allowed != 0 {
+            return Err(Bug::new("testing", "pages cannot be made writable"));
+        }
+        // SAFETY: `offset..offset + len` lies in the part that may be written, and no one else knows of it.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), guarded.start, bytes.len()) };
+        Ok(guarded)
     }
 
     fn bytes(&self) -> &[u8] {

@@ -5,8 +5,8 @@ use std::path::Path;
 use tensorjit_core::codegen::{self, Visibility, archive};
 use tensorjit_core::diag::{Bug, Failure};
 use tensorjit_core::graph::Graph;
-use tensorjit_core::loops::Target;
-use tensorjit_core::pipeline;
+use tensorjit_core::loops::{Kernel, Target};
+use tensorjit_core::pipeline::{self, Stage};
 use tensorjit_runtime::abi::{self, Level};
 
 use crate::emit::{Code, EntryPoint};
@@ -86,12 +86,9 @@ impl Backend<'_> {
         slot: &Slot,
     ) -> Result<CodeFacts, Failure> {
         let mut dumps = Dumps { backend: self, library, failed: None };
-        let mut watch = |stage: pipeline::Stage, _, text: &dyn Fn() -> String| dumps.write(stage, text);
+        let mut watch = |stage: Stage, _, text: &dyn Fn() -> String| dumps.write(stage, text);
         let prepared = pipeline::prepare(graph, states, &mut watch)?;
         let lowered = prepared.lower(&self.targets, &mut watch)?;
-        if let Some(bug) = dumps.failed {
-            return Err(bug.into());
-        }
         let workspace = Program::new(&prepared.graph().facts, &lowered.workspace)
             .map_err(|error| Bug::new("macro", error.to_string()))?;
         let groups: Vec<[(String, _); 1]> = self
@@ -101,6 +98,12 @@ impl Backend<'_> {
             .map(|(target, kernel)| [(symbol(library, target.level), kernel)])
             .collect();
         let groups: Vec<&[_]> = groups.iter().map(|group| &group[..]).collect();
+        for group in &groups {
+            dumps.list(group)?;
+        }
+        if let Some(bug) = dumps.failed {
+            return Err(bug.into());
+        }
         let objects = codegen::compile_all(&groups, Visibility::Hidden)?;
         let members: Vec<(String, Vec<u8>)> = self
             .targets
@@ -147,15 +150,29 @@ struct Dumps<'b> {
 }
 
 impl Dumps<'_> {
-    fn write(&mut self, stage: pipeline::Stage, text: &dyn Fn() -> String) {
-        if !self.backend.options.dump.iter().any(|name| name == stage.name()) {
+    fn wants(&self, stage: Stage) -> bool {
+        self.backend.options.dump.iter().any(|name| name == stage.name())
+    }
+
+    /// Writes what LLVM makes of the kernels of a target.
+    fn list(&mut self, kernels: &[(String, Kernel)]) -> Result<(), Bug> {
+        if self.wants(Stage::Ir) || self.wants(Stage::Asm) {
+            let listing = codegen::listing(kernels)?;
+            self.write(Stage::Ir, &|| listing.optimized.clone());
+            self.write(Stage::Asm, &|| listing.assembly.clone());
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, stage: Stage, text: &dyn Fn() -> String) {
+        if !self.wants(stage) {
             return;
         }
         let path = self.backend.folder.join(format!("{}.{}.txt", self.library, stage.name()));
-        // The loops of all levels go to one file, one after another.
+        // What is made for each level goes to one file, one after another.
         let before = match stage {
-            pipeline::Stage::Loops => std::fs::read_to_string(&path).unwrap_or_default(),
-            _ => String::new(),
+            Stage::Loops | Stage::Ir | Stage::Asm => std::fs::read_to_string(&path).unwrap_or_default(),
+            Stage::Checked | Stage::Expanded | Stage::Simplified => String::new(),
         };
         let written = std::fs::create_dir_all(self.backend.folder)
             .and_then(|()| std::fs::write(&path, before + &text()));

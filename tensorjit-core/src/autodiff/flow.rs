@@ -63,7 +63,10 @@ impl Flow {
     }
 }
 
-/// Whether the operator may put a zero in the place of a tangent.
+/// Whether the operator, or its transpose, may put a zero in the place of a tangent: by a mask, or by position.
 pub(super) fn masks(op: &Op) -> bool {
-    matches!(op, Op::Elementwise(Ew::Select | Ew::Dmul) | Op::Region(_))
+    let by_mask = matches!(op, Op::Elementwise(Ew::Select | Ew::Dmul) | Op::Region(_));
+    let by_position =
+        matches!(op, Op::Slice(_) | Op::Pad(_) | Op::Concat(_) | Op::Gather(_) | Op::ScatterAdd(_));
+    by_mask || by_position
 }

@@ -217,6 +217,9 @@ struct Costs {
 /// An expression of this cost or more is not computed twice.
 const WORTH_KEEPING: u32 = 6;
 
+/// An expression of this cost is computed by loops of its own, so that no chain grows without bound.
+const LONGEST: u32 = 512;
+
 impl Costs {
     fn of(graph: &Graph) -> Result<Costs, Bug> {
         let count = graph.ids().count();
@@ -301,7 +304,7 @@ impl Costs {
             }
             _ => {}
         }
-        if reused && self.cost[i] >= WORTH_KEEPING {
+        if reused && self.cost[i] >= WORTH_KEEPING || self.cost[i] >= LONGEST {
             self.keep(graph, node);
         }
         Ok(())

@@ -50,5 +50,5 @@ pub const FAMILIES: [&[Rule]; 7] = [
 pub fn run(graph: Graph) -> Result<Graph, Bug> {
     let simple = rewriter::rewrite(&graph)?;
     let live = rewriter::sweep(&simple)?;
-    fma::form(&live)
+    rewriter::sweep(&fma::form(&live)?)
 }

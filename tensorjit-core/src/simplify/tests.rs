@@ -113,7 +113,7 @@ fn what_would_change_bits_is_left() {
 }
 
 #[test]
-fn products_fuse_into_the_sum_that_alone_reads_them() {
+fn products_fuse_into_every_sum_that_reads_them() {
     let cases: Vec<(Build, &str)> = vec![
         (
             |s, [x, y, _]| {
@@ -137,7 +137,7 @@ fn products_fuse_into_the_sum_that_alone_reads_them() {
                 s.ew(Ew::Maximum, &[sum, p])
             },
             "%0 = input 0 : f64[N, M]; %1 = input 1 : f64[N, M]; %2 = mul %0, %1 : f64[N, M]; \
-             %3 = add %2, %0 : f64[N, M]; %4 = maximum %3, %2 : f64[N, M] -> %4",
+             %3 = fma %0, %1, %0 : f64[N, M]; %4 = maximum %3, %2 : f64[N, M] -> %4",
         ),
         (
             |s, [x, ..]| {
