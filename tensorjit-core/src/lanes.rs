@@ -55,6 +55,9 @@ pub enum Prim {
     Trunc,
     /// Rounds to nearest, ties to even.
     RoundEven,
+    /// `a * 2^b` rounded once, where `a` is NaN or has a magnitude between 1/2 and 2, or 0, and `b` is an integer
+    /// whose half is the exponent of a normal number.
+    Scale,
     /// Comparison; the result is `Bool`.  Integers compare signed; `Bool` only by `Eq` and `Ne`.
     Cmp(Cmp),
     /// `mask ? a : b`.

@@ -229,7 +229,9 @@ pub(crate) fn legal(prim: Prim, source: DType, result: DType) -> bool {
     let same = source == result;
     match prim {
         Prim::Add | Prim::Sub | Prim::Mul => same && source != DType::Bool,
-        Prim::FDiv | Prim::Fma | Prim::FNeg | Prim::FAbs | Prim::Sqrt => same && source.is_float(),
+        Prim::FDiv | Prim::Scale | Prim::Fma | Prim::FNeg | Prim::FAbs | Prim::Sqrt => {
+            same && source.is_float()
+        }
         Prim::Floor | Prim::Ceil | Prim::Trunc | Prim::RoundEven => same && source.is_float(),
         Prim::Cmp(Cmp::Eq | Cmp::Ne) => result == DType::Bool,
         Prim::Cmp(_) => result == DType::Bool && source != DType::Bool,

@@ -5,6 +5,7 @@ use tensorjit_runtime::abi::DType;
 use crate::lanes::{Cmp, Lanes, Val};
 
 use super::coefficients::{ERF_F32, ERF_F64, ERF_TAIL_F32, ERF_TAIL_F64};
+use super::exp::Rounded;
 use super::num::Num;
 
 /// The error function, within 1 ULP.
@@ -21,7 +22,7 @@ pub fn erf(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
     let v = n.sub(bounded, one);
     let p = if n.is_f32() { n.poly(v, &ERF_TAIL_F32) } else { n.poly(v, &ERF_TAIL_F64) };
     let minus = n.neg(p);
-    let (biased, r) = n.reduce_ln2_rounded(minus);
+    let Rounded { biased, r, .. } = n.reduce_ln2_rounded(minus);
     let y = n.expm1_rounded(r);
     // 1 - 2^n (1 + y)
     let scale = n.pow2(biased, 0);

@@ -91,6 +91,10 @@ macro_rules! float_prim {
             Prim::Ceil => $make(map(args[0], |a| a.ceil())),
             Prim::Trunc => $make(map(args[0], |a| a.trunc())),
             Prim::RoundEven => $make(map(args[0], |a| a.round_ties_even())),
+            Prim::Scale => $make(zip(args[0], args[1], |a, b| {
+                let half = (b / 2.0).floor();
+                a * half.exp2() * (b - half).exp2()
+            })),
             Prim::Cmp(cmp) => compare(cmp, args[0], args[1]),
             other => panic!("{other:?} of floats"),
         }

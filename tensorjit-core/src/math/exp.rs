@@ -24,8 +24,20 @@ pub(super) const LN2_F64: (f64, f64) = (0.6931471805598903, 5.497923018708371e-1
 pub(super) struct Reduced {
     /// `n` in the low bits, the magic constant above.
     pub(super) biased: Val,
+    /// `n`.
+    pub(super) n: Val,
     /// `r`.
     pub(super) r: Pair,
+}
+
+/// `x = n ln 2 + r`, with `r` rounded.
+pub(super) struct Rounded {
+    /// `n` in the low bits, the magic constant above.
+    pub(super) biased: Val,
+    /// `n`.
+    pub(super) n: Val,
+    /// `r`.
+    pub(super) r: Val,
 }
 
 impl Num<'_> {
@@ -46,30 +58,13 @@ impl Num<'_> {
         self.float_from(scale)
     }
 
-    /// `x * 2^n` for results in the whole range, subnormal numbers and infinity included: two factors.
-    pub(super) fn scale_pow2(&mut self, x: Val, biased: Val) -> Val {
-        let (width, bias, magic) = (self.mantissa_bits(), self.bias(), self.pick(MAGIC_F32, MAGIC_F64));
-        let magic = self.bits_of(magic);
-        let bits = self.bits(biased);
-        let sum = self.add_i(bits, 2 * bias - magic);
-        let first = self.lshr(sum, 1);
-        let second = self.sub(sum, first);
-        let mut result = x;
-        for exponent in [first, second] {
-            let exponent = self.shl(exponent, width);
-            let factor = self.float_from(exponent);
-            result = self.mul(result, factor);
-        }
-        result
-    }
-
     /// The reduction of a clamped argument, `r` rounded.
-    pub(super) fn reduce_ln2_rounded(&mut self, x: Val) -> (Val, Val) {
+    pub(super) fn reduce_ln2_rounded(&mut self, x: Val) -> Rounded {
         let (biased, n) = self.round_magic(x, LOG2_E);
         let (high, low) = self.pick(LN2_F32, LN2_F64);
         let (minus_high, minus_low) = (self.c(-high), self.c(-low));
         let first = self.fma(n, minus_high, x);
-        (biased, self.fma(n, minus_low, first))
+        Rounded { biased, n, r: self.fma(n, minus_low, first) }
     }
 
     /// `e^r - 1` for a reduced argument, rounded.
@@ -89,7 +84,7 @@ impl Num<'_> {
         let second = self.scale(n, low);
         let hi = self.sub(first, second);
         let taken = self.sub(first, hi);
-        Reduced { biased, r: Pair { hi, lo: self.sub(taken, second) } }
+        Reduced { biased, n, r: Pair { hi, lo: self.sub(taken, second) } }
     }
 
     /// `e^r - 1 - r` for a reduced argument; the largest term is added last.
@@ -116,7 +111,7 @@ impl Num<'_> {
 
     /// `e^x` for a clamped argument, as a pair to be scaled by `2^n`.
     pub(super) fn exp_pair(&mut self, x: Val) -> (Val, Pair) {
-        let Reduced { biased, r } = self.reduce_ln2(x);
+        let Reduced { biased, r, .. } = self.reduce_ln2(x);
         (biased, self.exp_reduced(r))
     }
 
@@ -138,11 +133,11 @@ pub fn exp(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
     let (lowest, highest) = n.pick((-104.0, 89.0), (-746.0, 710.0));
     let x = n.at_least(x, lowest);
     let x = n.at_most(x, highest);
-    let (biased, r) = n.reduce_ln2_rounded(x);
-    let y = n.expm1_rounded(r);
+    let reduced = n.reduce_ln2_rounded(x);
+    let y = n.expm1_rounded(reduced.r);
     let one = n.c(1.0);
     let y = n.add(one, y);
-    n.scale_pow2(y, biased)
+    n.scale_pow2(y, reduced.n)
 }
 
 /// `2^x`, within 1 ULP.
@@ -151,7 +146,7 @@ pub fn exp2(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
     let (lowest, highest) = n.pick((-151.0, 129.0), (-1076.0, 1025.0));
     let x = n.at_least(x, lowest);
     let x = n.at_most(x, highest);
-    let (biased, nearest) = n.round_magic(x, 1.0);
+    let (_, nearest) = n.round_magic(x, 1.0);
     let r = n.sub(x, nearest);
     let square = n.mul(r, r);
     let p = if n.is_f32() { n.poly(r, &EXP2_F32) } else { n.poly(r, &EXP2_F64) };
@@ -160,7 +155,7 @@ pub fn exp2(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
     let y = n.fma(r, ln2, tail);
     let one = n.c(1.0);
     let y = n.add(one, y);
-    n.scale_pow2(y, biased)
+    n.scale_pow2(y, nearest)
 }
 
 /// `e^x - 1`, within 1 ULP.
@@ -171,7 +166,7 @@ pub fn expm1(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
     let clamped = n.at_least(x, lowest);
     let clamped = n.at_most(clamped, highest);
     let in_last = n.cmp_c(Cmp::Gt, clamped, last);
-    let Reduced { biased, r } = n.reduce_ln2(clamped);
+    let Reduced { biased, r, .. } = n.reduce_ln2(clamped);
     let one = n.c(1.0);
     let lowered = n.sub(biased, one);
     let biased = n.select(in_last, lowered, biased);

@@ -6,6 +6,7 @@ use crate::lanes::{Cmp, Lanes, Val};
 
 use super::coefficients::{SINH_F32, SINH_F64, TANH_F32, TANH_F64};
 use super::exact::Pair;
+use super::exp::Rounded;
 use super::num::Num;
 
 impl Num<'_> {
@@ -62,7 +63,7 @@ pub fn tanh(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
     // Above: 1 - 2 / (e^2a + 1), the quotient below 1/4, up to where it is nothing.
     let doubled = n.add(a, a);
     let doubled = n.at_most(doubled, n.pick(20.0, 40.0));
-    let (biased, r) = n.reduce_ln2_rounded(doubled);
+    let Rounded { biased, r, .. } = n.reduce_ln2_rounded(doubled);
     let y = n.expm1_rounded(r);
     let scale = n.pow2(biased, 0);
     let (one, two) = (n.c(1.0), n.c(2.0));
@@ -82,7 +83,7 @@ pub fn sigmoid(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
     let minus = n.neg(x);
     let minus = n.at_least(minus, lowest);
     let minus = n.at_most(minus, highest);
-    let (biased, r) = n.reduce_ln2_rounded(minus);
+    let Rounded { biased, r, .. } = n.reduce_ln2_rounded(minus);
     let y = n.expm1_rounded(r);
     // Numerator and denominator are a power of two smaller than they should be, so that the denominator is
     // finite where the quotient is subnormal.

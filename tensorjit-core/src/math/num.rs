@@ -111,6 +111,11 @@ impl<'a> Num<'a> {
         self.lanes.trunc(a)
     }
 
+    /// `a * 2^n` for an integral `n`, rounded once; `a` is of the size of 1.
+    pub(super) fn scale_pow2(&mut self, a: Val, n: Val) -> Val {
+        self.lanes.prim(Prim::Scale, &[a, n])
+    }
+
     /// A comparison of floats or integers.
     pub(super) fn cmp(&mut self, cmp: Cmp, a: Val, b: Val) -> Val {
         self.lanes.cmp(cmp, a, b)

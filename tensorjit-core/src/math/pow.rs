@@ -88,10 +88,10 @@ impl Num<'_> {
         let low = self.select(beyond, zero, t.lo);
         let high = self.at_least(t.hi, -746.0);
         let high = self.at_most(high, 710.0);
-        let Reduced { biased, r } = self.reduce_ln2(high);
+        let Reduced { n, r, .. } = self.reduce_ln2(high);
         let r = Pair { hi: r.hi, lo: self.add(r.lo, low) };
         let power = self.exp_reduced_wide(r);
-        self.scale_pow2(power, biased)
+        self.scale_pow2(power, n)
     }
 
     /// `e^r` where the low part is not negligible beside a rounding of the result.

@@ -7,6 +7,7 @@ mod control;
 mod dims;
 mod memory;
 mod prim;
+mod scale;
 mod vectors;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -45,6 +45,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             Prim::Ceil => return self.intrinsic("llvm.ceil", ty, &[a.into()]),
             Prim::Trunc => return self.intrinsic("llvm.trunc", ty, &[a.into()]),
             Prim::RoundEven => return self.intrinsic("llvm.roundeven", ty, &[a.into()]),
+            Prim::Scale => return self.scale(ty, a, b),
             Prim::Cmp(cmp) => return self.compare(cmp, source, a, b),
             Prim::Select => return self.select(a, b, c),
             Prim::Bitcast(_) => return Ok(self.builder.build_bit_cast(a, self.lower(ty), "")?),

@@ -41,6 +41,7 @@ fn rows() -> Vec<Row> {
         Prim::Ceil,
         Prim::Trunc,
         Prim::RoundEven,
+        Prim::Scale,
         Prim::Select,
         Prim::And,
         Prim::Or,

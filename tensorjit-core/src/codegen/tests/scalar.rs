@@ -122,6 +122,12 @@ impl Scalar {
     }
 }
 
+/// `a * 2^b` where it is defined and, in f64, exact.
+fn scale(a: f64, b: f64, most: f64) -> Option<f64> {
+    let defined = (0.5..=2.0).contains(&a.abs()) || a == 0.0 || a.is_nan();
+    (defined && b.abs() <= most && b.trunc() == b).then(|| a * b.exp2())
+}
+
 /// What Rust makes of an operation; `None` where it is not defined.
 pub(super) fn eval(prim: Prim, args: &[Scalar], fused: bool) -> Option<Scalar> {
     match (prim, args) {
@@ -157,6 +163,7 @@ pub(super) fn eval(prim: Prim, args: &[Scalar], fused: bool) -> Option<Scalar> {
                 Prim::Ceil => a.ceil(),
                 Prim::Trunc => a.trunc(),
                 Prim::RoundEven => a.round_ties_even(),
+                Prim::Scale => scale(f64::from(*a), f64::from(b), 250.0)? as f32,
                 _ => return None,
             }))
         }
@@ -181,6 +188,7 @@ pub(super) fn eval(prim: Prim, args: &[Scalar], fused: bool) -> Option<Scalar> {
                 Prim::Ceil => a.ceil(),
                 Prim::Trunc => a.trunc(),
                 Prim::RoundEven => a.round_ties_even(),
+                Prim::Scale => scale(*a, b, 1000.0)?,
                 _ => return None,
             }))
         }
