@@ -15,8 +15,8 @@ use crate::graph::NodeId;
 /// Roots that one nest of loops computes.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
-    /// What the first root is: `Map` stands for every group of loops over rows.
-    pub(super) kind: Kind,
+    /// The form of the nest.
+    pub(super) nest: Nest,
     /// The number of leading parallel axes that all stages share; of a product, all.
     pub(super) rows: usize,
     /// Indices of roots; of a product, the product and then its epilogue.
@@ -28,6 +28,17 @@ impl Group {
     pub(super) fn roots(&self) -> impl Iterator<Item = usize> + Clone + '_ {
         self.stages.iter().flatten().copied()
     }
+}
+
+/// Forms of nests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Nest {
+    /// Loops over rows: of maps and folds.
+    Rows,
+    /// Register tiles of a product.
+    Product,
+    /// The updates of a scatter in order.
+    Scatter,
 }
 
 /// More roots than this do not share loops: they would run out of registers and of streams.
@@ -66,11 +77,12 @@ impl Fuser<'_> {
 
     fn grow(&mut self, first: usize) -> Group {
         let root = &self.roots[first];
-        let kind = match root.kind {
-            Kind::Fold | Kind::Dot => Kind::Map,
-            kind => kind,
+        let nest = match root.kind {
+            Kind::Map | Kind::Fold | Kind::Dot => Nest::Rows,
+            Kind::Product => Nest::Product,
+            Kind::Scatter => Nest::Scatter,
         };
-        let mut group = Group { kind, rows: root.parallel.len(), stages: vec![vec![first]] };
+        let mut group = Group { nest, rows: root.parallel.len(), stages: vec![vec![first]] };
         self.done.insert(first);
         while group.roots().count() < MOST_ROOTS {
             let related: Vec<usize> = self.ready().filter(|i| self.related(&group, *i)).collect();
@@ -111,7 +123,7 @@ impl Fuser<'_> {
     /// The rows that remain if `candidate` became a stage of the group.
     fn opens_stage(&self, group: &Group, candidate: usize) -> Option<usize> {
         let root = &self.roots[candidate];
-        if group.kind != Kind::Map || !matches!(root.kind, Kind::Map | Kind::Fold | Kind::Dot) {
+        if group.nest != Nest::Rows || !matches!(root.kind, Kind::Map | Kind::Fold | Kind::Dot) {
             return None;
         }
         let rows = self.common_rows(group, root);
@@ -142,30 +154,27 @@ impl Fuser<'_> {
     fn joins_stage(&self, group: &Group, candidate: usize) -> Option<usize> {
         let root = &self.roots[candidate];
         let stage = group.stages.last()?;
-        let rows = match (group.kind, root.kind) {
-            (Kind::Product, Kind::Map) if root.cost <= EPILOGUE_COST => group.rows,
-            (Kind::Map, Kind::Map | Kind::Fold | Kind::Dot) => self.common_rows(group, root),
+        let rows = match (group.nest, root.kind) {
+            (Nest::Product, Kind::Map) if root.cost <= EPILOGUE_COST => group.rows,
+            (Nest::Rows, Kind::Map | Kind::Fold | Kind::Dot) => self.common_rows(group, root),
             _ => return None,
         };
         let least = if group.rows == 0 && root.parallel.is_empty() { 0 } else { 1 };
-        if rows < least && group.kind == Kind::Map {
+        if rows < least && group.nest == Nest::Rows {
             return None;
         }
-        let same_loops = stage.iter().all(|member| self.same_loops(group.kind, &self.roots[*member], root));
+        let same_loops = stage.iter().all(|member| self.same_loops(group.nest, &self.roots[*member], root));
         let forwards = root.reads.iter().all(|(leaf, at)| {
             let Some(dep) = self.by_node.get(leaf).filter(|dep| stage.contains(dep)) else { return true };
-            let finished = match self.roots[*dep].kind {
-                Kind::Map => true,
-                kind => kind == Kind::Product,
-            };
-            finished && matches!(at, At::Axes(index) if aligned(index) == index.len() && index.len() == self.roots[*dep].parallel.len())
+            let finished = matches!(self.roots[*dep].kind, Kind::Map | Kind::Product);
+            finished && matches!(at, At::Axes(index) if aligned(index) == self.roots[*dep].parallel.len())
         });
         (same_loops && forwards).then_some(rows)
     }
 
     /// Whether the loops of one root can compute the other.
-    fn same_loops(&self, kind: Kind, a: &Root, b: &Root) -> bool {
-        if kind == Kind::Product {
+    fn same_loops(&self, nest: Nest, a: &Root, b: &Root) -> bool {
+        if nest == Nest::Product {
             return self.same_extents(&a.parallel, &b.parallel);
         }
         let domain = |root: &Root| [&root.parallel[..], &root.folded[..]].concat();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::fuse::Group;
+use super::fuse::{Group, Nest};
 use super::packing::Packing;
 use super::reads::{At, volume};
 use super::roots::{Kind, Root, stored, variable};
@@ -145,15 +145,17 @@ impl<'a> Placer<'a> {
     fn place_roots(&mut self, memory: &mut Memory, copied: &[bool]) {
         for (g, group) in self.groups.iter().enumerate() {
             for root in group.roots() {
-                for (panel, bytes) in
-                    Packing::of(&self.roots[root]).bytes(&self.roots[root]).into_iter().enumerate()
+                for (panel, bytes) in Packing::of(&self.graph.facts, &self.roots[root])
+                    .bytes(&self.roots[root])
+                    .into_iter()
+                    .enumerate()
                 {
                     memory.homes[root].panels[panel] = bytes.map(|bytes| self.arena.take(bytes, g, g));
                 }
                 let readers = self.readers.get(&self.roots[root].node).cloned().unwrap_or_default();
                 let in_registers = |reader: usize, at: &At| {
                     let (group_of, stage) = self.position[reader];
-                    let row_value = group.kind == Kind::Map && self.roots[root].parallel.len() == group.rows;
+                    let row_value = group.nest == Nest::Rows && self.roots[root].parallel.len() == group.rows;
                     let aligned = matches!(at, At::Axes(index)
                         if index.iter().enumerate().all(|(i, x)| *x == variable(i)));
                     group_of == g && aligned && (stage == self.position[root].1 || row_value)
@@ -163,7 +165,7 @@ impl<'a> Placer<'a> {
                 let home = &mut memory.homes[root];
                 if copied[root] || !from_memory.is_empty() && home.arguments.is_empty() {
                     let last = readers.iter().map(|(reader, _)| self.position[*reader].0).max().unwrap_or(g);
-                    let row = last == g && !copied[root] && group.kind == Kind::Map && group.rows > 0;
+                    let row = last == g && !copied[root] && group.nest == Nest::Rows && group.rows > 0;
                     let extents = &self.roots[root].parallel[if row { group.rows } else { 0 }..];
                     let size = self.graph.ty(self.roots[root].node).dtype.size() as i64;
                     let bytes = &volume(extents) * &Dim::constant(size);

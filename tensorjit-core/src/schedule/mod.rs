@@ -3,6 +3,7 @@
 //! [`roots`] says which nodes are computed by loops, [`fuse`] which of them share loops, [`memory`] where values
 //! stand; these three know nothing of the machine.  [`emit`] makes the loops for a target.
 
+mod cost;
 mod reads;
 mod roots;
 mod fuse;

@@ -5,6 +5,7 @@
 
 use super::roots::{Kind, Root};
 use crate::dim::Dim;
+use crate::dim::facts::Facts;
 
 /// Whether an operand is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,15 +41,15 @@ pub(super) struct Packing {
 }
 
 impl Packing {
-    /// The packing of a product.
-    pub(super) fn of(root: &Root) -> Packing {
+    /// The packing of a product; bounds of symbols rule versions out that no call can use.
+    pub(super) fn of(facts: &Facts, root: &Root) -> Packing {
         let columns = root.parallel.last().filter(|_| root.right_axes > 0).cloned();
         let rows = match root.left_axes {
             0 => None,
             _ => root.parallel.get(root.parallel.len() - root.right_axes - 1).cloned(),
         };
         let reaches = |extent: &Option<Dim>, least| {
-            extent.as_ref().is_some_and(|extent| extent.as_const().is_none_or(|extent| extent >= least))
+            extent.as_ref().is_some_and(|extent| facts.range(extent).1.is_none_or(|most| most >= least))
         };
         let large = reaches(&rows, LARGE_ROWS) && reaches(&columns, LARGE_COLUMNS);
         let left = if large { When::Large } else { When::Never };

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::cost::cost;
 use super::reads::{self, At, Found, Read};
+use tensorjit_runtime::abi::DType;
+
 use crate::diag::Bug;
 use crate::dim::{Dim, Sym};
-use crate::graph::table::Ew;
 use crate::graph::{Graph, NodeId, Op, Type};
 
 /// How a root is computed.
@@ -283,7 +285,10 @@ impl Costs {
                 }
                 self.keep(graph, node);
             }
-            Op::Elementwise(ew) => self.cost[i] = self.cost[i].saturating_add(cost(*ew)),
+            Op::Elementwise(function) => {
+                let operands: Vec<DType> = inputs.iter().map(|id| graph.ty(*id).dtype).collect();
+                self.cost[i] = self.cost[i].saturating_add(cost(*function, &operands)?);
+            }
             Op::Gather(_) => self.keep_if(graph, inputs[0], WORTH_KEEPING),
             Op::Pad(_) => self.keep_if(graph, inputs[0], WORTH_KEEPING),
             Op::Concat(_) => {
@@ -347,17 +352,4 @@ pub(super) fn stored(graph: &Graph, mut node: NodeId) -> NodeId {
         node = graph.node(node).inputs[0];
     }
     node
-}
-
-/// The rough number of instructions of one element.
-fn cost(ew: Ew) -> u32 {
-    match ew {
-        Ew::Neg | Ew::Abs | Ew::Add | Ew::Sub | Ew::Mul | Ew::Fma | Ew::Square | Ew::Cast(_) => 1,
-        Ew::And | Ew::Or | Ew::Xor | Ew::Not | Ew::Select | Ew::Lt | Ew::Le | Ew::Gt | Ew::Ge => 1,
-        Ew::Eq | Ew::Ne | Ew::IsNan | Ew::IsInf | Ew::IsFinite => 1,
-        Ew::Floor | Ew::Ceil | Ew::Round | Ew::Trunc => 1,
-        Ew::Maximum | Ew::Minimum | Ew::Dmul | Ew::Sign | Ew::Clip => 2,
-        Ew::Div | Ew::Recip | Ew::Sqrt | Ew::Rsqrt => 5,
-        _ => 16,
-    }
 }

@@ -3,7 +3,7 @@
 //! A rule keeps every bit of the value (the payload of a NaN aside), and none is licensed by what an extent
 //! happens to be.  The graph is rebuilt bottom up through [`rewriter::Rewriter::make`], so that a rule sees
 //! operands that are simple already; one pass reaches the normal form, in time linear in the graph.
-//! Contraction to fused multiply-adds is the last rewrite, and the only one that fixes how a value rounds.
+//! Contraction to fused multiply-adds comes first, and is the only rewrite that fixes how a value rounds.
 
 mod arithmetic;
 mod constants;
@@ -48,7 +48,6 @@ pub const FAMILIES: [&[Rule]; 7] = [
 
 /// The simplest equal graph, without nodes that no output needs.
 pub fn run(graph: Graph) -> Result<Graph, Bug> {
-    let simple = rewriter::rewrite(&graph)?;
-    let live = rewriter::sweep(&simple)?;
-    rewriter::sweep(&fma::form(&live)?)
+    let fused = fma::form(&rewriter::sweep(&graph)?)?;
+    rewriter::sweep(&rewriter::rewrite(&fused)?)
 }

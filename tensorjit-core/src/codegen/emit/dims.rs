@@ -1,12 +1,14 @@
 //! Dimension expressions in the entry of a function: where the buffers of the arena lie.
 
+use std::collections::BTreeMap;
+
 use inkwell::IntPredicate;
 use inkwell::values::{BasicValueEnum, IntValue};
 
 use super::Emitter;
 use crate::codegen::bug;
 use crate::diag::Bug;
-use crate::dim::{Atom, Dim};
+use crate::dim::{Atom, Dim, Monomial};
 use crate::loops::Place;
 
 impl<'ctx> Emitter<'ctx, '_> {
@@ -14,32 +16,54 @@ impl<'ctx> Emitter<'ctx, '_> {
     /// the call, so that nothing overflows and divisors are positive.
     pub(super) fn arena_offsets(&mut self) -> Result<(), Bug> {
         let kernel = self.kernel;
+        // Offsets are sums of the sizes before them: each product of symbols and quotients is formed once.
+        let mut products: BTreeMap<&Monomial, IntValue<'ctx>> = BTreeMap::new();
         for buffer in &kernel.buffers {
-            if let Place::Arena(offset) = &buffer.place
-                && !self.offsets.contains_key(offset)
-            {
-                let value = self.dim(offset)?;
-                self.offsets.insert(offset, value);
+            let Place::Arena(offset) = &buffer.place else { continue };
+            if self.offsets.contains_key(offset) {
+                continue;
             }
+            let mut sum = self.index(0);
+            for (monomial, coefficient) in offset.terms() {
+                let product = match products.get(monomial) {
+                    Some(product) => *product,
+                    None => self.product(monomial)?,
+                };
+                products.insert(monomial, product);
+                sum = self.add_term(sum, product, *coefficient)?;
+            }
+            self.offsets.insert(offset, sum);
         }
         Ok(())
     }
 
     fn dim(&self, dim: &Dim) -> Result<IntValue<'ctx>, Bug> {
-        let mut sum = self.context.i64_type().const_zero();
-        for (monomial, coefficient) in dim.terms() {
-            let coefficient = i64::try_from(*coefficient)
-                .map_err(|_| bug("a coefficient of an offset in the arena exceeds 64 bits"))?;
-            let mut product = self.index(coefficient);
-            for (atom, power) in &monomial.0 {
-                let factor = self.atom(atom)?;
-                for _ in 0..*power {
-                    product = self.builder.build_int_mul(product, factor, "")?;
-                }
+        dim.terms().iter().try_fold(self.index(0), |sum, (monomial, coefficient)| {
+            self.add_term(sum, self.product(monomial)?, *coefficient)
+        })
+    }
+
+    fn add_term(
+        &self,
+        sum: IntValue<'ctx>,
+        product: IntValue<'ctx>,
+        coefficient: i128,
+    ) -> Result<IntValue<'ctx>, Bug> {
+        let coefficient = i64::try_from(coefficient)
+            .map_err(|_| bug("a coefficient of an offset in the arena exceeds 64 bits"))?;
+        let term = self.builder.build_int_mul(product, self.index(coefficient), "")?;
+        Ok(self.builder.build_int_add(sum, term, "")?)
+    }
+
+    fn product(&self, monomial: &Monomial) -> Result<IntValue<'ctx>, Bug> {
+        let mut product = self.index(1);
+        for (atom, power) in &monomial.0 {
+            let factor = self.atom(atom)?;
+            for _ in 0..*power {
+                product = self.builder.build_int_mul(product, factor, "")?;
             }
-            sum = self.builder.build_int_add(sum, product, "")?;
         }
-        Ok(sum)
+        Ok(product)
     }
 
     fn atom(&self, atom: &Atom) -> Result<IntValue<'ctx>, Bug> {

@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 
 use tensorjit_runtime::abi::DType;
 
-use super::fuse::Group;
+use super::fuse::{Group, Nest};
 use super::memory::Memory;
-use super::roots::{Kind, Root};
+use super::roots::Root;
 use crate::diag::Bug;
 use crate::dim::{Dim, Sym};
 use crate::graph::{Graph, NodeId};
@@ -112,10 +112,10 @@ pub(super) fn emit(
                 emit.b.pin(emit.arguments[*argument as usize]);
             }
         }
-        match group.kind {
-            Kind::Product => emit.product(group)?,
-            Kind::Scatter => emit.scatter(group)?,
-            Kind::Map | Kind::Fold | Kind::Dot => emit.rows(group)?,
+        match group.nest {
+            Nest::Product => emit.product(group)?,
+            Nest::Scatter => emit.scatter(group)?,
+            Nest::Rows => emit.rows(group)?,
         }
     }
     emit.copies()?;

@@ -25,7 +25,7 @@ impl Emit<'_> {
         product: &Product<'_>,
         body: &dyn Fn(&mut Self, Panels) -> Result<(), Bug>,
     ) -> Result<(), Bug> {
-        let packing = Packing::of(&self.roots[product.root]);
+        let packing = Packing::of(&self.graph.facts, &self.roots[product.root]);
         let [left, right] = self.panels[product.root];
         let small = Panels { left: None, right: right.filter(|_| packing.right == When::Always) };
         let large = Panels { left, right };

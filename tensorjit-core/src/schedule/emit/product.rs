@@ -46,7 +46,7 @@ impl Emit<'_> {
         let node = self.roots[root].node;
         let Root { left_axes, right_axes, parallel, .. } = &self.roots[root];
         let rank = parallel.len();
-        let product = Product {
+        let mut product = Product {
             group,
             root,
             node,
@@ -57,22 +57,18 @@ impl Emit<'_> {
         };
         let outer: Vec<usize> =
             (0..rank).filter(|axis| Some(*axis) != product.rows && Some(*axis) != product.columns).collect();
-        self.outer_loops(product, &outer)
+        self.outer_loops(&mut product, &outer)
     }
 
-    fn outer_loops(&mut self, mut product: Product<'_>, axes: &[usize]) -> Result<(), Bug> {
+    fn outer_loops(&mut self, product: &mut Product<'_>, axes: &[usize]) -> Result<(), Bug> {
         let Some((axis, rest)) = axes.split_first() else {
-            return self.packed(&product, &|emit, panels| emit.column_tiles(&product, panels));
+            let product = &*product;
+            return self.packed(product, &|emit, panels| emit.column_tiles(product, panels));
         };
         let extent = product.extents[*axis].clone();
-        let mut product = Some({
-            product.at[*axis] = Dim::default();
-            product
-        });
         self.scalar_loop(&extent, &[], &mut |emit, sym, _| {
-            let Some(mut inner) = product.take() else { return Ok(Vec::new()) };
-            inner.at[*axis] = Dim::sym(sym);
-            emit.outer_loops(inner, rest)?;
+            product.at[*axis] = Dim::sym(sym);
+            emit.outer_loops(product, rest)?;
             Ok(Vec::new())
         })?;
         Ok(())
