@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRng, TestRunner};
 
+use tensorjit_core::graph::ops::derivative::Derivative;
+
 use crate::build::{Program, build};
 use crate::recipe::{Recipe, recipes};
 
@@ -32,10 +34,15 @@ pub(crate) fn fail(error: impl std::fmt::Display) -> TestCaseError {
     TestCaseError::fail(error.to_string())
 }
 
-/// A program whose outputs are its results and gradients.
+/// A program whose outputs are its results and gradients, and of one in four a second derivative.
 pub(crate) fn with_gradients(recipe: &Recipe) -> Result<Program, TestCaseError> {
     let mut program = build(recipe).map_err(fail)?;
     let gradients = program.gradients().map_err(fail)?;
     program.graph.outputs = program.results.iter().copied().chain(gradients).collect();
+    if recipe.seed.is_multiple_of(4) {
+        let x = program.variables[0];
+        let second = program.derivative(Derivative::Hvp, &[program.loss, x, x]).map_err(fail)?;
+        program.graph.outputs.push(second);
+    }
     Ok(program)
 }
