@@ -7,6 +7,7 @@ use super::rewriter::Rewriter;
 use crate::diag::Bug;
 use crate::graph::ops::broadcast::Broadcast;
 use crate::graph::ops::constant::Constant;
+use crate::graph::table::row::Accuracy;
 use crate::graph::value::Scalar;
 use crate::graph::{NodeId, Op};
 
@@ -23,7 +24,11 @@ pub(super) const RULES: &[Rule] = &[
             _ => Ok(None),
         },
     },
-    Rule { name: "fold", equation: "f(c, d) = the value of f at c and d, rounded once", apply: fold },
+    Rule {
+        name: "fold",
+        equation: "f(c, d) = the value of f at c and d, where kernels give the nearest float",
+        apply: fold,
+    },
     Rule {
         name: "below_broadcast",
         equation: "f(broadcast(x), broadcast(y)) = broadcast(f(x, y))",
@@ -41,6 +46,10 @@ fn fold(rewriter: &mut Rewriter, op: &Op, inputs: &[NodeId]) -> Result<Option<No
         return Ok(None);
     };
     let work = rewriter.ty(*last).dtype;
+    // A function that is not rounded to nearest has other bits in a kernel, where the operand may be a dimension.
+    if row.row().accuracy.of(row.row().types.result(work)) > Accuracy::NEAREST.of(DType::F64) {
+        return Ok(None);
+    }
     let value = match row.fold(work, &args)? {
         Scalar::Float(value) if value.is_nan() => Scalar::Float(f64::NAN),
         value => value,

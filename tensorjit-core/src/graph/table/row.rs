@@ -335,7 +335,7 @@ impl Accuracy {
     /// No rounding at all.
     pub(super) const EXACT: Accuracy = Accuracy { f32: 0.0, f64: 0.0 };
     /// The nearest float.
-    pub(super) const NEAREST: Accuracy = Accuracy { f32: 0.5, f64: 0.5 };
+    pub const NEAREST: Accuracy = Accuracy { f32: 0.5, f64: 0.5 };
 
     /// Bounds for both types.
     pub(super) const fn ulp(f32: f64, f64: f64) -> Accuracy {

@@ -141,8 +141,12 @@ pub(super) static TANH: Row = Row {
     operands: &[operand("x", -3.0, 3.0)],
     types: TypeRule::Float,
     eval: Eval::Float(|x| libm::tanh(x[0])),
-    // Not as `1 - out * out`, which loses all digits of a small derivative.
-    derivative: Derivative::Partials(|| vec![square(recip(cosh(x())))]),
+    // Not as `1 - out * out`, which loses all digits of a small derivative, nor by `cosh`, whose overflow would make
+    // the derivatives of this one NaN.
+    derivative: Derivative::Partials(|| {
+        let double = || number(2.0) * x();
+        vec![number(4.0) * (sigmoid(double()) * sigmoid(-double()))]
+    }),
     kinks: Kinks::NONE,
     lower: |l, dtype, x| math::tanh(l, dtype, x[0]),
     accuracy: Accuracy::ulp(1.0, 1.0),
