@@ -102,7 +102,10 @@ fn main() -> Outcome<()> {
     let (tx, ty) = (x.select(Axis(0), &test_rows), y.select(Axis(0), &test_rows));
     let found = classify(&tx, &p.0, &p.1, &p.2, &p.3)?;
     let right = found.iter().zip(&ty).filter(|(a, b)| a == b).count() as f64 / ty.len() as f64;
-    let curve = plot("digits", "Digits, 64-64-10, Adam", &[("cross entropy".into(), losses.clone())])?;
+    let steps = losses.len() / epochs as usize;
+    let means = losses.chunks(steps).map(|epoch| epoch.iter().sum::<f64>() / epoch.len() as f64).collect();
+    let curve =
+        plot("digits", "Digits, 64-64-10, Adam", &[("cross entropy, mean of an epoch".into(), means)])?;
     table(
         "Digits (1347 to train, 450 to test)",
         &[

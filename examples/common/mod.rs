@@ -61,7 +61,7 @@ pub(crate) fn plot(name: &str, caption: &str, curves: &[(String, Vec<f64>)]) -> 
             .build_cartesian_2d(0..steps, (low * 0.9..high * 1.1).log_scale())?;
         chart
             .configure_mesh()
-            .x_desc("step")
+            .x_desc("step, or epoch")
             .y_desc("loss")
             .y_label_formatter(&|y| format!("{y:.0e}"))
             .draw()?;
@@ -73,7 +73,12 @@ pub(crate) fn plot(name: &str, caption: &str, curves: &[(String, Vec<f64>)]) -> 
                 .label(label)
                 .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2)));
         }
-        chart.configure_series_labels().background_style(WHITE.mix(0.8)).border_style(BLACK).draw()?;
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::UpperRight)
+            .background_style(WHITE.mix(0.8))
+            .border_style(BLACK)
+            .draw()?;
         area.present()?;
     }
     Ok(path)
