@@ -104,11 +104,19 @@ fn float_error(row: Ew, dtype: DType, scalars: &[Scalar], args: &[Element], resu
     Ok(own + propagated(row, dtype, scalars, args, result)?)
 }
 
+/// Whether a kernel has exactly zero too.
+fn is_zero(element: &Element) -> bool {
+    element.float() == 0.0 && element.error == 0.0
+}
+
 fn own_error(row: Ew, dtype: DType, args: &[Element], result: f64) -> f64 {
     let ulps = row.row().accuracy.of(dtype);
     match (row, args) {
         (Ew::Cast(_), _) => conversion_error(dtype, result),
         _ if ulps == 0.0 => 0.0,
+        // A zero without error stays one: it decides whether a derivative is multiplied at all.
+        (Ew::Add | Ew::Sub, [a, b]) if is_zero(a) && is_zero(b) => 0.0,
+        (Ew::Mul | Ew::Dmul, [a, b]) if result == 0.0 && (is_zero(a) || is_zero(b)) => 0.0,
         // Without FMA the product is rounded too.
         (Ew::Fma, [a, b, _]) => {
             rounding(dtype, result, ulps + 0.5) + rounding(dtype, a.float() * b.float(), 0.5)

@@ -10,6 +10,7 @@ use crate::graph::ops::dim_value::DimValue;
 use crate::graph::ops::iota::Iota;
 use crate::graph::ops::pad::{Pad, PadAxis};
 use crate::graph::ops::permute::Permute;
+use crate::graph::ops::reduce::{Reduce, ReduceKind};
 use crate::graph::ops::region::Region;
 use crate::graph::ops::reshape::Reshape;
 use crate::graph::ops::slice::{Range, Slice};
@@ -190,4 +191,21 @@ fn bounds_are_infinite_where_an_error_may_take_another_branch() {
         let (_, error) = error_of(row, &inputs);
         assert_eq!(error.is_finite(), known, "{row:?} of {inputs:?}: {error:e}");
     }
+}
+
+/// A zero that masks have made, and what a sum makes of it, must not look as if rounding could have made it.
+#[test]
+fn zeros_are_exact() {
+    let error = |row: Ew, a: f64, b: f64| {
+        apply(Op::Elementwise(row), &[], &[floats(&[1], &[a]), floats(&[1], &[b])]).elements[0].error
+    };
+    for row in [Ew::Add, Ew::Sub, Ew::Mul, Ew::Dmul] {
+        assert_eq!(error(row, 0.0, -0.0), 0.0, "{row:?}");
+    }
+    assert_eq!(error(Ew::Mul, 0.0, 3.0), 0.0);
+    assert!(error(Ew::Mul, 1e-200, 1e-200) > 0.0, "an underflow is not exact");
+    let sum =
+        |x: &Value| apply(Op::Reduce(Reduce { kind: ReduceKind::Sum, axes: vec![0] }), &[], &[x.clone()]);
+    assert_eq!(sum(&floats(&[3], &[0.0, 0.0, 0.0])).elements[0].error, 0.0);
+    assert!(sum(&floats(&[2], &[1.0, -1.0])).elements[0].error > 0.0);
 }

@@ -6,7 +6,10 @@ use crate::diag::Origin;
 use crate::dim::facts::{Facts, SymbolInfo};
 use crate::dim::{Dim, Sym};
 use crate::graph::ops::broadcast::Broadcast;
+use crate::graph::ops::constant::Constant;
 use crate::graph::ops::contract::Contract;
+use crate::graph::ops::iota::Iota;
+use crate::graph::ops::pad::{Pad, PadAxis};
 use crate::graph::ops::permute::Permute;
 use crate::graph::ops::reduce::{Reduce, ReduceKind};
 use crate::graph::table::Ew;
@@ -94,6 +97,36 @@ fn maps() {
     let y = ew(&mut g, Ew::Square, &[sum]);
     g.outputs = vec![y];
     assert_eq!(check(g, &SIZES).nests(), 1);
+}
+
+/// Elements that depend on their position alone: no read of memory says that the axes are two.
+#[test]
+fn axes_that_are_counted_stay_apart() {
+    let d = dims(2);
+    let mut g = graph(&[&d]);
+    let mut count = |axis: usize| {
+        let iota = add(&mut g, Op::Iota(Iota { dtype: DType::F32, extent: d[axis].clone() }), &[]);
+        add(&mut g, Op::Broadcast(Broadcast { shape: d.clone(), axes: vec![axis] }), &[iota])
+    };
+    let (row, column) = (count(0), count(1));
+    let y = ew(&mut g, Ew::Sub, &[row, column]);
+    g.outputs = vec![y];
+    check(g, &SIZES);
+}
+
+/// A border is told from the inside by position alone.
+#[test]
+fn borders_keep_axes_apart() {
+    let d = dims(2);
+    let mut g = graph(&[&[]]);
+    let x = add(&mut g, Op::Input(0), &[]);
+    let inside = add(&mut g, Op::Broadcast(Broadcast { shape: d.clone(), axes: vec![] }), &[x]);
+    let zero = add(&mut g, Op::Constant(Constant::number(DType::F32, 0.0)), &[]);
+    let one = Dim::constant(1);
+    let axes = d.iter().map(|extent| PadAxis { extent: extent + &one, low: one.clone(), gap: 0 }).collect();
+    let y = add(&mut g, Op::Pad(Pad { axes }), &[inside, zero]);
+    g.outputs = vec![y];
+    check(g, &SIZES);
 }
 
 #[test]

@@ -28,7 +28,9 @@ pub fn sum(dtype: DType, elements: &[Element]) -> Element {
     let reach: f64 =
         elements.iter().filter(|e| e.float().is_finite()).map(|e| e.float().abs() + e.error).sum();
     let error: f64 = elements.iter().map(|e| e.error).sum();
-    let error = error + rounding(dtype, reach, elements.len() as f64);
+    // Zeros without error have a sum without error.
+    let rounded = if reach == 0.0 { 0.0 } else { rounding(dtype, reach, elements.len() as f64) };
+    let error = error + rounded;
     Element { scalar: Scalar::Float(total), error: finite_or_lost(error) }
 }
 
@@ -69,7 +71,8 @@ pub fn product(dtype: DType, a: Element, b: Element) -> Element {
         f64::INFINITY
     } else if x.is_finite() && y.is_finite() {
         let upper = (x.abs() + a.error) * (y.abs() + b.error);
-        x.abs() * b.error + y.abs() * a.error + a.error * b.error + rounding(dtype, upper, 1.0)
+        let rounded = if upper == 0.0 { 0.0 } else { rounding(dtype, upper, 1.0) };
+        x.abs() * b.error + y.abs() * a.error + a.error * b.error + rounded
     } else if unsure(a) || unsure(b) {
         f64::INFINITY
     } else {
