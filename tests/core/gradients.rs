@@ -11,7 +11,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tensorjit_core::autodiff;
 use tensorjit_core::graph::value::Value;
+use tensorjit_core::interp;
 use tensorjit_core::syntax::cases::{Case, read};
 use tensorjit_core::testing::Side;
 
@@ -104,28 +106,32 @@ fn one(case: &Case) -> Result<(), String> {
     let tolerance = match case.one("tolerance")? {
         None => TOLERANCE,
         Some(text) => {
-            let pair = text.split_once(',').and_then(|(r, a)| Some((r.parse().ok()?, a.trim().parse().ok()?)));
+            let pair =
+                text.split_once(',').and_then(|(r, a)| Some((r.parse().ok()?, a.trim().parse().ok()?)));
             pair.ok_or("a tolerance is written `relative, absolute`")?
         }
     };
     let signature = Signature::find(&case.text)?;
     let inputs = signature.inputs(&vectors);
-    let inputs: Vec<Value> = inputs.iter().map(|name| vectors.get(name).cloned()).collect::<Result<_, _>>()?;
+    let inputs: Vec<Value> =
+        inputs.iter().map(|name| vectors.get(name).cloned()).collect::<Result<_, _>>()?;
     let outputs = signature.outputs(&vectors);
 
     let mut runs = Vec::new();
     for text in [signature.symbolic(&vectors), signature.constant(&vectors)?] {
         let function = function(&format!("{}{text}", case.text))?;
         let dims = sizes(&function, &inputs)?;
+        let extents = if dims.is_empty() { "constant" } else { "symbolic" };
+        let plain = autodiff::run(function.graph.clone()).map_err(|failure| failure.to_string())?;
+        let values = interp::run(&plain, &dims, &inputs).map_err(|bug| bug.to_string())?;
+        agree(&outputs, &values, &vectors, tolerance)
+            .map_err(|e| format!("{extents}, by the oracle: {e}"))?;
         let program = compile(&function)?;
         let mut levels = Vec::new();
         for level in program.levels() {
             let values = program.run(level, &dims, &inputs, Side::Back).map_err(|bug| bug.to_string())?;
-            for (name, value) in outputs.iter().zip(&values) {
-                let extents = if dims.is_empty() { "constant" } else { "symbolic" };
-                compare(value, vectors.get(name)?, tolerance)
-                    .map_err(|message| format!("{name} at level {} ({extents}): {message}", level.name()))?;
-            }
+            agree(&outputs, &values, &vectors, tolerance)
+                .map_err(|message| format!("{extents}, level {}: {message}", level.name()))?;
             levels.push((level, values));
         }
         runs.push(levels);
@@ -140,6 +146,14 @@ fn one(case: &Case) -> Result<(), String> {
                 ));
             }
         }
+    }
+    Ok(())
+}
+
+/// Whether all outputs are what the file says.
+fn agree(names: &[String], values: &[Value], vectors: &Vectors, tolerance: (f64, f64)) -> Result<(), String> {
+    for (name, value) in names.iter().zip(values) {
+        compare(value, vectors.get(name)?, tolerance).map_err(|message| format!("{name}: {message}"))?;
     }
     Ok(())
 }

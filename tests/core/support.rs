@@ -2,9 +2,12 @@
 
 use tensorjit_core::check::{CheckedFunction, check};
 use tensorjit_core::diag::{Diagnostic, Failure};
-use tensorjit_core::graph::value::{Scalar, Value};
+use tensorjit_core::graph::value::{Env, Scalar, Value};
 use tensorjit_core::syntax::parse_text;
-use tensorjit_core::testing::{Program, states};
+use tensorjit_core::testing::{Program, sample, states};
+
+/// How many times the oracle's bound a kernel may be off.
+const SLACK: f64 = 4.0;
 
 /// The public functions of a text, checked; of a text with mistakes what it would show.
 pub(crate) fn functions(text: &str) -> Result<Vec<CheckedFunction>, String> {
@@ -51,6 +54,52 @@ pub(crate) fn sizes(function: &CheckedFunction, inputs: &[Value]) -> Result<Vec<
     }
     let missing = |i: usize| format!("no axis determines {}", symbols[i].name);
     found.into_iter().enumerate().map(|(i, extent)| extent.ok_or_else(|| missing(i))).collect()
+}
+
+/// Sampled arguments; integers that index are below what they index.
+pub(crate) fn inputs(function: &CheckedFunction, dims: &[i64]) -> Result<Vec<Value>, String> {
+    let env = Env { dims };
+    let mut inputs = Vec::new();
+    for (seed, param) in function.params.iter().enumerate() {
+        let shape = env.shape(&param.shape).map_err(|bug| bug.to_string())?;
+        let mut value = sample(param.dtype, &shape, seed as u64);
+        if let Some(bound) = &param.index_bound {
+            let bound = env.value(bound).map_err(|bug| bug.to_string())?;
+            for element in &mut value.elements {
+                if let Scalar::Int(index) = &mut element.scalar {
+                    *index %= bound;
+                }
+            }
+        }
+        inputs.push(value);
+    }
+    Ok(inputs)
+}
+
+/// Demands that what a kernel computed lies within four times the oracle's bound of what the oracle found.  Tells
+/// whether the oracle was sure of at least one element, or there are none.
+pub(crate) fn agree(found: &Value, oracle: &Value) -> Result<bool, String> {
+    if found.dtype != oracle.dtype || found.shape != oracle.shape {
+        return Err(format!("it is {:?}, but the oracle has {:?}", found.shape, oracle.shape));
+    }
+    let mut sure = oracle.elements.is_empty();
+    for (position, (found, oracle)) in found.elements.iter().zip(&oracle.elements).enumerate() {
+        let bound = SLACK * oracle.error;
+        let same = match (found.scalar, oracle.scalar) {
+            (Scalar::Float(f), Scalar::Float(o)) => {
+                f == o || (f.is_nan() && o.is_nan()) || (f - o).abs() <= bound
+            }
+            (found, oracle) => found == oracle,
+        };
+        sure |= bound.is_finite();
+        if bound.is_finite() && !same {
+            let (found, oracle) = (found.scalar, oracle.scalar);
+            return Err(format!(
+                "element {position} is {found:?}, but the oracle has {oracle:?} within {bound:e}"
+            ));
+        }
+    }
+    Ok(sure)
 }
 
 /// The elements as bits, by which signed zeros differ and all NaN are equal.

@@ -55,7 +55,8 @@ impl<'t> Signature<'t> {
 
     /// The function for every size that the symbols may have.
     pub(super) fn symbolic(&self, vectors: &Vectors) -> String {
-        let clauses = if self.clauses.is_empty() { String::new() } else { format!(" where {}", self.clauses) };
+        let clauses =
+            if self.clauses.is_empty() { String::new() } else { format!(" where {}", self.clauses) };
         self.function(vectors, self.symbols, &clauses, &|_, ty| ty.to_owned())
     }
 

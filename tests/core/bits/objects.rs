@@ -1,0 +1,52 @@
+//! The same text gives the same object, byte for byte.
+
+use tensorjit_core::codegen::{self, Visibility, targets};
+use tensorjit_core::pipeline::prepare;
+use tensorjit_core::testing::states;
+
+use crate::support;
+
+const FUNCTIONS: [&str; 4] = [
+    "pub fn soft<B, N>(x: f32[B, N], dy: f32[B, N]) -> (f32[B, N], f32[B, N]) { let y = softmax(x); (y, vjp(y, x, dy)) }",
+    "pub fn layers<B, I, H, O: 1..>(x: f32[B, I], l: i64[B], v: f32[I, H], w: f32[H, O]) -> (f32, f32[I, H], f32[H, O]) {
+        let loss = cross_entropy(relu(x @ v) @ w, l);
+        let (dv, dw) = grad(loss, (v, w));
+        (loss, dv, dw)
+    }",
+    "pub fn adam<N>(p: &mut f64[N], m: &mut f64[N], v: &mut f64[N], g: f64[N]) {
+        m = 0.9 * m + 0.1 * g;
+        v = 0.999 * v + 0.001 * g * g;
+        p = p - 0.01 * m / (sqrt(v) + 1e-8);
+    }",
+    "pub fn many<N>(x: f64[N]) -> (f64[N], f64[N], f64) { (pow(x, x) + erf(x), atan2(sin(x), cos(x)), prod(flip(x))) }",
+];
+
+/// The objects of a text for every level, levels that this machine lacks too.
+fn objects(text: &str) -> Vec<Vec<u8>> {
+    let targets = targets("x86_64-unknown-linux-gnu", None).expect("the target exists");
+    let function = support::function(text).unwrap_or_else(|message| panic!("{message}\n{text}"));
+    let prepared =
+        prepare(function.graph.clone(), &states(&function), &mut |_, _, _| {}).expect("it compiles");
+    let lowered = prepared.lower(&targets, &mut |_, _, _| {}).expect("it has loops");
+    let compile = |kernel| codegen::compile(&[("kernel".to_owned(), kernel)], Visibility::Hidden);
+    lowered.kernels.into_iter().map(|kernel| compile(kernel).expect("it has code").bytes).collect()
+}
+
+#[test]
+fn compiled_twice() {
+    for text in FUNCTIONS {
+        let first = objects(text);
+        assert_eq!(first.len(), 3);
+        assert!(first == objects(text), "{text}");
+    }
+}
+
+/// What stands before a function in the block, comments and the names of locals are no part of its object.
+#[test]
+fn compiled_elsewhere() {
+    let text = "pub fn f<N>(x: f32[N]) -> f32 { let y = exp(x); sum(y * x) }";
+    let other = "// A comment.
+        fn helper(x: f32) -> f32 { x + 1 }
+        pub fn f<N>(x: f32[N]) -> f32 { let z = exp(x); /* and another */ sum(z * x) }";
+    assert!(objects(text) == objects(other));
+}
