@@ -26,6 +26,16 @@ struct AsinParts {
     rest: Val,
 }
 
+/// A direction in the first quadrant by the axis or the diagonal that is nearest.
+struct Slope {
+    /// Whether the nearest axis is that of `y`.
+    steep: Val,
+    /// Whether the diagonal is nearer.
+    diagonal: Val,
+    /// The tangent of the angle from there, at most that of `pi/8`; negative from the diagonal towards the axis.
+    q: Pair,
+}
+
 impl Num<'_> {
     /// The parts from which `asin` and `acos` of a magnitude are put together, in `f64`.
     fn asin_parts(&mut self, a: Val, precision: Precision) -> AsinParts {
@@ -101,68 +111,75 @@ impl Num<'_> {
         self.add(sum.hi, low)
     }
 
-    /// The angle of the point `(x, y)` in the first octants, for magnitudes without NaN, in `f64`.
-    fn atan_quadrant(&mut self, y: Val, x: Val, x_negative: Option<Val>, precision: Precision) -> Val {
+    /// The slope of the point `(x, y)` of two magnitudes without NaN.
+    fn slope(&mut self, y: Val, x: Val, precision: Precision) -> Slope {
         let steep = self.cmp(Cmp::Gt, y, x);
         let under = self.select(steep, y, x);
         let over = self.select(steep, x, y);
-        // Beyond pi/8 from the nearest axis the angle is taken from the diagonal.
         let bound = self.scale(under, TAN_PI_8);
         let diagonal = self.cmp(Cmp::Gt, over, bound);
         let zero = self.c(0.0);
-        let (q, q_low) = match precision {
+        let q = match precision {
             Precision::Single => {
                 let (difference, sum) = (self.sub(over, under), self.add(under, over));
                 let numerator = self.select(diagonal, difference, over);
                 let denominator = self.select(diagonal, sum, under);
-                (self.div(numerator, denominator), zero)
+                Pair { hi: self.div(numerator, denominator), lo: zero }
             }
             Precision::Double => {
-                let minus_over = self.neg(over);
-                let difference = self.fast_two_sum(under, minus_over);
+                let minus_under = self.neg(under);
+                let difference = self.fast_two_sum(minus_under, over);
                 let sum = self.fast_two_sum(under, over);
-                let minus = (self.neg(difference.hi), self.neg(difference.lo));
                 let numerator = Pair {
-                    hi: self.select(diagonal, minus.0, over),
-                    lo: self.select(diagonal, minus.1, zero),
+                    hi: self.select(diagonal, difference.hi, over),
+                    lo: self.select(diagonal, difference.lo, zero),
                 };
                 let denominator = Pair {
                     hi: self.select(diagonal, sum.hi, under),
                     lo: self.select(diagonal, sum.lo, zero),
                 };
-                let q = self.quotient(numerator, denominator);
-                (q.hi, q.lo)
+                self.quotient(numerator, denominator)
             }
         };
-        let z = self.mul(q, q);
+        Slope { steep, diagonal, q }
+    }
+
+    /// `atan(q) - q.hi` for a slope.
+    fn atan_rest(&mut self, q: Pair, precision: Precision) -> Val {
+        let z = self.mul(q.hi, q.hi);
         let p = match precision {
             Precision::Single => self.poly(z, &ATAN_F32),
             Precision::Double => self.poly(z, &ATAN_F64),
         };
-        let cube = self.mul(q, z);
+        let cube = self.mul(q.hi, z);
         // d atan(q) = dq / (1 + z), to first order.
         let minus_z = self.neg(z);
-        let low = self.fma(minus_z, q_low, q_low);
-        let rest = self.fma(cube, p, low);
+        let low = self.fma(minus_z, q.lo, q.lo);
+        self.fma(cube, p, low)
+    }
 
-        // The angle is a base plus or minus atan(q): from the nearest axis or the diagonal.
-        let flips = match x_negative {
-            Some(negative) => self.xor(steep, negative),
-            None => steep,
+    /// The angle between 0 and `pi` of the point `(x, y)`, from magnitudes without NaN and the sign of `x`, in
+    /// `f64`.
+    fn atan_half_plane(&mut self, y: Val, x: Val, x_negative: Option<Val>, precision: Precision) -> Val {
+        let Slope { steep, diagonal, q } = self.slope(y, x, precision);
+        let rest = self.atan_rest(q, precision);
+        // The angle is that of the nearest axis or diagonal, plus or minus that of the slope.
+        let zero = self.c(0.0);
+        let (flips, flat) = match x_negative {
+            Some(negative) => {
+                let pi = self.c(PI);
+                (self.xor(steep, negative), self.select(negative, pi, zero))
+            }
+            None => (steep, zero),
         };
-        let (pi, quarter) = (self.c(PI), self.c(FRAC_PI_2));
-        let flat = match x_negative {
-            Some(negative) => self.select(negative, pi, zero),
-            None => zero,
-        };
+        let (quarter, eighth) = (self.c(FRAC_PI_2), self.c(FRAC_PI_4));
         let axis = self.select(steep, quarter, flat);
-        let eighth = self.c(FRAC_PI_4);
         let eighth = self.signed(flips, eighth);
         let eighth = self.select(diagonal, eighth, zero);
         let base = self.fast_two_sum(axis, eighth);
         let base_low = self.scale(base.hi, FRAC_PI_2_LOW / FRAC_PI_2);
         let base_low = self.add(base_low, base.lo);
-        let q = self.signed(flips, q);
+        let q = self.signed(flips, q.hi);
         let rest = self.signed(flips, rest);
         let sum = self.fast_two_sum(base.hi, q);
         let low = self.add(sum.lo, base_low);
@@ -181,7 +198,7 @@ impl Num<'_> {
         // Beyond this the result is pi/2 already; the bound keeps the quotient finite.
         let bounded = self.at_most(a, 1e20);
         let one = self.c(1.0);
-        let y = self.atan_quadrant(bounded, one, None, precision);
+        let y = self.atan_half_plane(bounded, one, None, precision);
         // So small that the function is the identity, for the sake of subnormal numbers.
         let tiny = self.cmp_c(Cmp::Lt, a, 1e-9);
         let y = self.select(tiny, a, y);
@@ -211,7 +228,7 @@ impl Num<'_> {
             Precision::Single => (a, b),
             Precision::Double => self.moderate(a, b),
         };
-        let angle = self.atan_quadrant(scaled_a, scaled_b, Some(x_negative), precision);
+        let angle = self.atan_half_plane(scaled_a, scaled_b, Some(x_negative), precision);
         // A tiny angle to the positive axis is the quotient, which may be subnormal.
         let tiny = self.cmp_c(Cmp::Lt, quotient, 1e-9);
         let tiny_or_flat = self.select(x_negative, angle, quotient);
