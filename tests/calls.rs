@@ -49,6 +49,18 @@ tensor_fn! {
     pub fn cube<A, B, C>(x: f32[A, B, C]) -> f32[C, A, B] {
         permute(x, axes = (2, 0, 1))
     }
+
+    pub fn rest<T, K: 1..>(x: f32[T + K], a: f32[T], b: f32[K]) -> f32 {
+        sum(x[T..K * ceil_div(T, K)]) + sum(a) + sum(b)
+    }
+
+    pub fn fourth_power<T>(x: f32[T]) -> f32 {
+        sum(x[..min(T * T * T * T, T)])
+    }
+
+    pub fn cubes<T>(x: f32[T]) -> i64 {
+        T * T * T
+    }
 }
 
 fn text<T>(result: Result<T, Error>) -> String {
@@ -169,4 +181,23 @@ fn items_may_stand_in_a_function() {
     assert_eq!(value, 3.0);
     assert_eq!(double::KERNELS.levels.clamp(1, 3), double::KERNELS.levels);
     assert_eq!(SCALE, 2.0);
+}
+
+/// What a body computes with dimensions is evaluated with checks before anything runs.
+#[test]
+fn arithmetic_of_dimensions_is_checked() {
+    let (x, a, b) = ([1.0; 7], [2.0; 4], [3.0; 3]);
+    assert_eq!(rest(&x, &a, &b), Ok(2.0 + 8.0 + 9.0));
+    assert_eq!(rest(&[0.0; 5], &[0.0; 5], &[] as &[f32]).unwrap_err().kind(), ErrorKind::Bounds);
+    assert_eq!(fourth_power(&[1.0; 5]), Ok(5.0));
+    // Its fourth power is negative in 64 bits that wrap.
+    let error = fourth_power(&[0.0; 55_109][..]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Overflow);
+    assert!(error.to_string().ends_with("found T = 55109 from `x`, axis 0"), "{error}");
+    assert_eq!(cubes(&[0.0; 9]), Ok(729));
+    let one = Array1::<f32>::zeros(1);
+    let many = one.broadcast(1 << 21).unwrap();
+    assert_eq!(cubes(many).unwrap_err().kind(), ErrorKind::Overflow);
+    let given = cubes::Dims { T: 1 << 21 };
+    assert_eq!(cubes::workspace_bytes(given).unwrap_err().kind(), ErrorKind::Overflow);
 }

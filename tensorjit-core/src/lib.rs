@@ -14,6 +14,7 @@ pub mod check;
 pub mod interp;
 pub mod autodiff;
 pub mod simplify;
+pub mod sizes;
 pub mod loops;
 pub mod schedule;
 #[cfg(feature = "llvm")]

@@ -7,13 +7,14 @@
 use std::time::{Duration, Instant};
 
 use crate::autodiff;
-use crate::diag::{Bug, Failure};
+use crate::diag::{Failure, Origin};
 use crate::dim::Dim;
-use crate::graph::{self, Graph};
+use crate::graph::{self, Graph, NodeId};
 use crate::loops::verify::verify;
 use crate::loops::{Kernel, Target};
 use crate::schedule;
 use crate::simplify;
+use crate::sizes::{self, Size};
 
 /// The stages, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,6 +68,8 @@ pub struct Lowered {
     pub kernels: Vec<Kernel>,
     /// Bytes of workspace.
     pub workspace: Dim,
+    /// What a call must evaluate, beside workspace and shapes, before it enters a kernel.
+    pub sizes: Vec<Size>,
     /// The number of loop nests.
     pub nests: usize,
 }
@@ -88,8 +91,15 @@ impl Prepared {
     }
 
     /// Schedules, and makes the loops for every target.
-    pub fn lower(&self, targets: &[Target], watch: &mut Watch<'_>) -> Result<Lowered, Bug> {
+    ///
+    /// An error of the user is a size that no machine has.
+    pub fn lower(&self, targets: &[Target], watch: &mut Watch<'_>) -> Result<Lowered, Failure> {
         let schedule = schedule::schedule(&self.graph, &self.states)?;
+        let workspace = schedule.workspace().clone();
+        let sizes = sizes::unchecked(&self.graph, &workspace)?;
+        if let Some(problem) = sizes::too_large(&self.graph.facts, &workspace, self.largest()) {
+            return Err(Failure::User(vec![problem.help("this is the workspace of the whole function")]));
+        }
         let mut kernels = Vec::with_capacity(targets.len());
         for target in targets {
             let start = Instant::now();
@@ -98,7 +108,16 @@ impl Prepared {
             watch(Stage::Loops, start.elapsed(), &|| kernel.to_string());
             kernels.push(kernel);
         }
-        Ok(Lowered { kernels, workspace: schedule.workspace().clone(), nests: schedule.kernels() })
+        Ok(Lowered { kernels, workspace, sizes, nests: schedule.kernels() })
+    }
+
+    /// Where the value with the most elements by constant extents comes from.
+    fn largest(&self) -> Origin {
+        let weight = |id: &NodeId| {
+            let extents = self.graph.ty(*id).shape.iter();
+            extents.filter_map(Dim::as_const).fold(1_i64, i64::saturating_mul)
+        };
+        self.graph.ids().max_by_key(weight).map_or_else(Origin::default, |id| self.graph.origin(id))
     }
 }
 

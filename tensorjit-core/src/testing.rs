@@ -13,6 +13,7 @@ use crate::graph::value::{Env, Scalar, Value};
 use crate::graph::{Graph, Type};
 use crate::loops::Kernel;
 use crate::pipeline::{self, Prepared, Watch};
+use crate::sizes::Size;
 
 /// A graph compiled for every level that this machine has.
 #[derive(Debug)]
@@ -21,6 +22,7 @@ pub struct Program {
     results: usize,
     states: Vec<u32>,
     workspace: Dim,
+    sizes: Vec<Size>,
     nests: usize,
     highest: Option<Kernel>,
     levels: Vec<(Level, Loaded)>,
@@ -55,6 +57,7 @@ impl Program {
             results: prepared.graph().outputs.len() - states.len(),
             states: states.to_vec(),
             workspace: lowered.workspace,
+            sizes: lowered.sizes,
             nests: lowered.nests,
             prepared,
             highest,
@@ -134,6 +137,11 @@ impl Program {
                 || value.shape != env.shape(&input.ty.shape)?
             {
                 return Err(Bug::new("testing", format!("the value of {} has another type", input.name)));
+            }
+        }
+        for Size { value, least } in &self.sizes {
+            if env.value(value)? < *least {
+                return Err(Bug::new("testing", "a size is negative"));
             }
         }
         let mut buffers = Vec::new();

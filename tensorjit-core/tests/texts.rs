@@ -125,8 +125,10 @@ fn run(text: &str) -> &'static str {
             Err(Failure::User(_)) => return "derivatives",
             Err(Failure::Bug(bug)) => panic!("{bug}\n{text}"),
         };
-        if let Err(bug) = prepared.lower(&levels, &mut |_, _, _| {}) {
-            panic!("{bug}\n{text}");
+        match prepared.lower(&levels, &mut |_, _, _| {}) {
+            Ok(_) => {}
+            Err(Failure::User(_)) => return "sizes",
+            Err(Failure::Bug(bug)) => panic!("{bug}\n{text}"),
         }
     }
     "loops"

@@ -10,7 +10,7 @@ use tensorjit_core::pipeline::{self, Stage};
 use tensorjit_runtime::abi::{self, Level};
 
 use crate::emit::{Code, EntryPoint};
-use crate::facts::{CodeFacts, Program};
+use crate::facts::CodeFacts;
 use crate::key::key;
 use crate::options::Options;
 use crate::store::Slot;
@@ -89,7 +89,7 @@ impl Backend<'_> {
         let mut watch = |stage: Stage, _, text: &dyn Fn() -> String| dumps.write(stage, text);
         let prepared = pipeline::prepare(graph, states, &mut watch)?;
         let lowered = prepared.lower(&self.targets, &mut watch)?;
-        let workspace = Program::new(&prepared.graph().facts, &lowered.workspace)
+        let facts = CodeFacts::new(&prepared.graph().facts, &lowered)
             .map_err(|error| Bug::new("macro", error.to_string()))?;
         let groups: Vec<[(String, _); 1]> = self
             .targets
@@ -111,7 +111,6 @@ impl Backend<'_> {
             .zip(objects)
             .map(|(target, object)| (format!("{}.o", symbol(library, target.level)), object.bytes))
             .collect();
-        let facts = CodeFacts { workspace, nests: lowered.nests };
         slot.write(&archive::write(&members)?, &facts.write()).map_err(|error| {
             Bug::new("macro", format!("cannot write kernels to {}: {error}", self.folder.display()))
         })?;

@@ -4,7 +4,7 @@
 //! it binds the dimensions from the arguments' axes, checks them, reserves the workspace, and jumps.
 
 /// Which contract this is; it is raised with every change to what an entry is handed.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The type of a tensor's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -126,6 +126,17 @@ pub struct Check {
     pub relation: Relation,
     /// The right side.
     pub right: DimExpr,
+}
+
+/// A dimension expression that the code computes with and that is neither an extent of a parameter nor the workspace.
+///
+/// It is evaluated before the code runs, which computes without checks.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    /// The expression.
+    pub value: DimExpr,
+    /// The least legal value: 0 for an extent.
+    pub least: i64,
 }
 
 /// Relations of [`Check`].
@@ -266,6 +277,8 @@ pub struct Function {
     pub solve: &'static [Solve],
     /// Conditions of `where` clauses.
     pub checks: &'static [Check],
+    /// Further expressions that must have a value.
+    pub sizes: &'static [Size],
     /// Bytes of workspace, as a function of the symbols.
     pub workspace: DimExpr,
     /// The code, highest level first.

@@ -68,6 +68,7 @@ pub fn workspace_bytes(function: &'static Function, given: &[usize]) -> Result<u
     let mut symbols = bind::unknown(function);
     let bytes = bind::take_given(function, given, &mut symbols)
         .and_then(|()| check::conditions(function, &symbols))
+        .and_then(|()| check::sizes(function, &symbols))
         .and_then(|()| arena_bytes(function, &symbols));
     bytes.map_err(|fault| Context { function, symbols: &symbols, given: true }.explain(fault))
 }

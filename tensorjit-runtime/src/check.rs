@@ -20,6 +20,7 @@ pub(crate) fn check(
         return Err(diagnose(function, args, symbols, given));
     };
     conditions(function, symbols)?;
+    sizes(function, symbols)?;
     indices(function, args, symbols)?;
     Ok(staging)
 }
@@ -129,6 +130,19 @@ pub(crate) fn conditions(function: &Function, symbols: &[i64]) -> Result<(), Fau
             Ok(true) => {}
             Ok(false) => return Err(Fault::Condition { check }),
             Err(_) => return Err(Fault::ConditionOverflow { check }),
+        }
+    }
+    Ok(())
+}
+
+/// What the code computes with, which must fit 64 bits and must not be negative.
+#[inline]
+pub(crate) fn sizes(function: &Function, symbols: &[i64]) -> Result<(), Fault> {
+    for (size, info) in function.sizes.iter().enumerate() {
+        match eval(&info.value, symbols) {
+            Ok(value) if value >= info.least => {}
+            Ok(value) => return Err(Fault::SizeBelow { size, value }),
+            Err(_) => return Err(Fault::SizeOverflow { size }),
         }
     }
     Ok(())

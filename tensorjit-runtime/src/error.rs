@@ -57,7 +57,7 @@ pub enum ErrorKind {
     Index,
     /// A size or a dimension expression is too large for the machine.
     Overflow,
-    /// A result would have a negative extent.
+    /// A result, or a value inside the function, would have a negative extent.
     Negative,
     /// A dimension symbol follows from no argument and was not given.
     Unbound,

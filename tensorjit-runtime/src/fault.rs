@@ -39,6 +39,10 @@ pub(crate) enum Fault {
     Size { param: usize },
     /// A result would have a negative extent.
     Negative { at: Axis, value: i64 },
+    /// A size inside the function is below its least value.
+    SizeBelow { size: usize, value: i64 },
+    /// A size inside the function overflows.
+    SizeOverflow { size: usize },
     /// The workspace is larger than the address space.
     WorkspaceOverflow,
     /// An allocation failed.
@@ -111,6 +115,20 @@ impl Context<'_> {
             Fault::Negative { at, value } => {
                 let expected = format!("{} >= 0", self.expr(at).text);
                 (ErrorKind::Negative, self.axis(at), expected, value.to_string())
+            }
+            Fault::SizeBelow { size, value } => {
+                let size = &self.function.sizes[size];
+                let expected = format!("{} >= {}", size.value.text, size.least);
+                (ErrorKind::Negative, Place::Call, expected, self.value(&size.value, value))
+            }
+            Fault::SizeOverflow { size } => {
+                let expr = &self.function.sizes[size].value;
+                let expected = format!("a size {} of at most 2^63 - 1", expr.text);
+                let found = match self.reasons(&symbols_of(expr)) {
+                    reasons if reasons.is_empty() => too_large(),
+                    reasons => reasons,
+                };
+                (ErrorKind::Overflow, Place::Call, expected, found)
             }
             Fault::WorkspaceOverflow => {
                 let expected = "a workspace of at most 2^63 - 1 bytes".to_owned();

@@ -89,9 +89,8 @@ impl Checker<'_> {
 
     /// `ceil_div`, `floor_div`, `%`, `min` or `max` of two dimensions.
     pub(super) fn dim_function(&mut self, name: &str, a: &Dim, b: &Dim, at: Origin) -> Checked<Dim> {
-        if matches!(name, "ceil_div" | "floor_div" | "%") && b.as_const().is_some_and(|b| b <= 0) {
-            let message = format!("dimensions are divided by a positive number, this is {}", self.show(b));
-            return self.fail("dimension-division", at, message);
+        if matches!(name, "ceil_div" | "floor_div" | "%") {
+            self.divisor(b, at)?;
         }
         match name {
             "ceil_div" => Ok(a.ceil_div(b)),
@@ -101,6 +100,42 @@ impl Checker<'_> {
             "max" => Ok(self.dim_extremum(a, b, true)),
             _ => self.not_a_dim(at),
         }
+    }
+
+    /// Demands that a divisor is positive, on which all proofs about quotients rest.
+    fn divisor(&mut self, divisor: &Dim, at: Origin) -> Checked<()> {
+        match divisor.as_const() {
+            Some(value) if value > 0 => return Ok(()),
+            Some(value) => {
+                let message = format!("dimensions are divided by a positive number, this is {value}");
+                return self.fail("dimension-division", at, message);
+            }
+            None => {}
+        }
+        if let Some(deferred) = &mut self.divisors {
+            deferred.push((divisor.clone(), at));
+            return Ok(());
+        }
+        self.demand(divisor, Relation::Ge, &Dim::constant(1), at, "a divisor must be positive")
+    }
+
+    /// Reads dimensions while not all facts about them are known; the divisors in them are given back.
+    pub(super) fn deferring_divisors<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> T,
+    ) -> (T, Vec<(Dim, Origin)>) {
+        let before = self.divisors.replace(Vec::new());
+        let value = read(self);
+        (value, std::mem::replace(&mut self.divisors, before).unwrap_or_default())
+    }
+
+    /// Demands that divisors that were [deferred](Checker::deferring_divisors) are positive.
+    pub(super) fn demand_divisors(&mut self, divisors: &[(Dim, Origin)]) -> Checked<()> {
+        let mut failed = None;
+        for (divisor, at) in divisors {
+            failed = self.divisor(divisor, *at).err().or(failed);
+        }
+        failed.map_or(Ok(()), Err)
     }
 
     /// The larger or the smaller of two dimensions: one of them, where it is known which.

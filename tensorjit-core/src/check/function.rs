@@ -152,8 +152,12 @@ impl Checker<'_> {
     fn conditions(&mut self, function: &Function) -> Checked<Vec<Condition>> {
         let mut stated = Vec::with_capacity(function.conditions.len());
         let mut failed = None;
+        let mut divisors = Vec::new();
         for condition in &function.conditions {
-            match self.condition(condition) {
+            // A clause may state what another one needs, and is evaluated itself before anything rests on it.
+            let (read, found) = self.deferring_divisors(|checker| checker.condition(condition));
+            divisors.extend(found);
+            match read {
                 Ok(known) => {
                     if known.left.as_const().is_some() && known.right.as_const().is_some() {
                         self.constant_condition(&known, condition.at, &mut failed);
@@ -164,6 +168,7 @@ impl Checker<'_> {
             }
         }
         self.graph.facts.conditions.clone_from(&stated);
+        failed = self.demand_divisors(&divisors).err().or(failed);
         failed.map_or(Ok(stated), Err)
     }
 

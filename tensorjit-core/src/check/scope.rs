@@ -46,6 +46,8 @@ pub(super) struct Checker<'a> {
     pub(super) variables: u32,
     /// How many calls have been inlined.
     pub(super) inlinings: u32,
+    /// Divisors that must be shown to be positive once all facts are known, while these are being read.
+    pub(super) divisors: Option<Vec<(Dim, Origin)>>,
     /// Whether the value of a constant is read: then constants before it are numbers without a type.
     pub(super) in_constant: bool,
 }
@@ -111,6 +113,7 @@ impl<'a> Checker<'a> {
             index_bounds: BTreeMap::new(),
             variables: 0,
             inlinings: 0,
+            divisors: None,
             in_constant: false,
         }
     }

@@ -261,10 +261,10 @@ impl Checker<'_> {
         if let [name] = self.open_symbols(expr).as_slice() {
             let unknown = Sym(u32::MAX);
             self.frame().dims.insert(name.clone(), Some(Dim::sym(unknown)));
-            let solved = self
-                .dim(expr)?
-                .linear_in(unknown)
-                .and_then(|(scale, offset)| (found - &offset).exact_quotient(&scale));
+            // Divisors are looked at when all is known.
+            let (read, _) = self.deferring_divisors(|checker| checker.dim(expr));
+            let solved =
+                read?.linear_in(unknown).and_then(|(scale, offset)| (found - &offset).exact_quotient(&scale));
             self.frame().dims.insert(name.clone(), solved);
             if self.open_symbols(expr).contains(name) {
                 return Ok(false);

@@ -52,6 +52,10 @@ pub(super) fn descriptor(face: &TokenStream, signature: &Signature, code: &Code)
         let relation = variant(condition.relation);
         quote!(#face::abi::Check { left: #left, relation: #face::abi::Relation::#relation, right: #right })
     });
+    let sizes = code.facts.sizes.iter().map(|(program, least)| {
+        let value = writer.program(program);
+        quote!(#face::abi::Size { value: #value, least: #least })
+    });
     let workspace = writer.program(&code.facts.workspace);
     let (nests, levels, bytes) = (code.facts.nests, code.entries.len(), &code.facts.workspace.text);
     let entries = code.entries.iter().map(|entry| {
@@ -71,6 +75,7 @@ pub(super) fn descriptor(face: &TokenStream, signature: &Signature, code: &Code)
             params: &[#(#params,)* #(#results),*],
             solve: &[#(#solve),*],
             checks: &[#(#checks),*],
+            sizes: &[#(#sizes),*],
             workspace: #workspace,
             entries: &[#(#entries),*],
             kernels: KERNELS,

@@ -7,7 +7,7 @@ use ndarray::{Array, Array1, Array2, Ix1, Ix2, array, s};
 
 use super::*;
 use crate::abi::{
-    Check, DType, DimExpr, DimOp, Host, KernelInfo, Level, LevelEntry, Param, Relation, Solve, Symbol,
+    Check, DType, DimExpr, DimOp, Host, KernelInfo, Level, LevelEntry, Param, Relation, Size, Solve, Symbol,
 };
 use crate::{Arg, ArgMut, ErrorKind, release_workspaces};
 
@@ -70,6 +70,10 @@ static SUMS: Function = Function {
     ],
     solve: &[solve(0, 0, 0, 1, ZERO), solve(1, 0, 1, 2, ZERO)],
     checks: &[Check { left: B, relation: Relation::Ne, right: dim(&[DimOp::Const(13)], "13") }],
+    sizes: &[Size {
+        value: dim(&[DimOp::Symbol(1), DimOp::Symbol(1), DimOp::Mul, DimOp::Symbol(1), DimOp::Mul], "N*N*N"),
+        least: 0,
+    }],
     workspace: BYTES,
     entries: &[LevelEntry { level: Level::Native, entry: sums }],
     kernels: KernelInfo { nests: 0, levels: 1, workspace: "" },
@@ -241,6 +245,7 @@ fn never(change: impl FnOnce(&mut Function)) -> crate::Error {
         params: const { &[param("result", DType::F32, Role::Output, &[B])] },
         solve: &[],
         checks: &[],
+        sizes: &[],
         workspace: ZERO,
         entries: &[LevelEntry { level: Level::Native, entry }],
         kernels: KernelInfo { nests: 0, levels: 1, workspace: "" },
@@ -329,6 +334,26 @@ fn refused() -> Vec<Refused> {
             never(|f| {
                 const LESS: DimExpr = dim(&[DimOp::Symbol(0), DimOp::Const(1), DimOp::Sub], "B - 1");
                 f.params = const { &[param("result", DType::F32, Role::Output, &[LESS])] };
+            }),
+        ),
+        row(
+            ErrorKind::Negative,
+            "never: expected B - 1 >= 0, found B - 1 = -1 (B = 0 as given)",
+            None,
+            None,
+            never(|f| {
+                const LESS: DimExpr = dim(&[DimOp::Symbol(0), DimOp::Const(1), DimOp::Sub], "B - 1");
+                f.sizes = const { &[Size { value: LESS, least: 0 }] };
+            }),
+        ),
+        row(
+            ErrorKind::Overflow,
+            "never: expected a size 7 % B of at most 2^63 - 1, found B = 0 as given",
+            None,
+            None,
+            never(|f| {
+                const REST: DimExpr = dim(&[DimOp::Const(7), DimOp::Symbol(0), DimOp::Mod], "7 % B");
+                f.sizes = const { &[Size { value: REST, least: i64::MIN }] };
             }),
         ),
         row(
