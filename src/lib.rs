@@ -4,9 +4,24 @@
 //! [`ndarray`] arrays.
 
 #[doc(inline)]
-pub use tensorjit_runtime::*;
+pub use tensorjit_runtime::abi::KernelInfo;
+/// The arrays of arguments and results.
+pub use tensorjit_runtime::ndarray;
+#[doc(inline)]
+pub use tensorjit_runtime::{Arg, ArgMut, Element, Error, ErrorKind, Result, Workspace, release_workspaces};
 
 #[doc(hidden)]
 pub use tensorjit_macros::__expand;
+
+/// What the expansion of [`tensor_fn!`] names; no part of the interface.
+#[doc(hidden)]
+pub mod __private {
+    pub use tensorjit_runtime::{abi, arg, call, outputs};
+}
+
+// The examples of the README compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 include!(concat!(env!("OUT_DIR"), "/tensor_fn.rs"));

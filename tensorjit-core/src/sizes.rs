@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use crate::diag::{Diagnostic, Failure, Origin};
 use crate::dim::facts::{Facts, SymbolInfo};
-use crate::dim::program::compile;
+use crate::dim::program::{TooLarge, compile};
 use crate::dim::{Atom, Dim, Monomial, Sym};
 use crate::graph::{Graph, NodeId, Op};
 
@@ -48,8 +48,11 @@ pub fn unchecked(graph: &Graph, workspace: &Dim) -> Result<Vec<Size>, Failure> {
 
 /// The error for a dimension that no program of the runtime can compute.
 pub fn too_large(facts: &Facts, dim: &Dim, at: Origin) -> Option<Diagnostic> {
-    compile(dim).err().map(|_| {
-        let message = format!("the size {} does not fit 64 bits", facts.show(dim));
+    compile(dim).err().map(|problem| {
+        let message = match problem {
+            TooLarge::Factor(_) => format!("the size {} does not fit 64 bits", facts.show(dim)),
+            TooLarge::Depth => "the size of this is nested too deeply".to_owned(),
+        };
         Diagnostic::new("size", message, at)
     })
 }
@@ -239,7 +242,10 @@ mod tests {
         let elements = format!("f() -> f64 {{ sum(sin({})) }}", grid(3_037_000_500));
         // The elements fit, but not the bytes that the workspace takes.
         let bytes = format!("f() -> f64 {{ let a = sin({}); sum(a @ a) }}", grid(2_000_000_000));
-        for text in [elements, bytes] {
+        let extent = "9223372036854775807";
+        let factor =
+            format!("f<N>(x: f32[N * {extent}]) -> f32[N * {extent} * 3] {{ concat([x, x, x], axis = 0) }}");
+        for text in [elements, bytes, factor] {
             let parsed = crate::syntax::parse_text(&format!("pub fn {text}"));
             let mut functions = crate::check::check(&parsed.block).unwrap();
             let graph = std::mem::take(&mut functions[0].graph);

@@ -82,6 +82,9 @@ pub enum DimOp {
     Max,
 }
 
+/// How many values a dimension program may have on its stack.
+pub const MAX_DEPTH: usize = 256;
+
 /// A dimension expression: the program that evaluates it and the text that errors show.
 #[derive(Clone, Copy, Debug)]
 pub struct DimExpr {

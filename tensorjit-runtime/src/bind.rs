@@ -10,8 +10,9 @@ use crate::stack::Stack;
 pub(crate) type Symbols = Stack<i64, 16>;
 
 /// No value known yet.
-pub(crate) fn unknown(function: &Function) -> Symbols {
-    Stack::filled(UNKNOWN, function.symbols.len())
+#[inline]
+pub(crate) fn unknown(function: &Function) -> Result<Symbols, Fault> {
+    Stack::filled(UNKNOWN, function.symbols.len()).map_err(|bytes| Fault::Memory { bytes })
 }
 
 /// Takes the values that the caller gives, within their bounds.

@@ -65,12 +65,18 @@ pub unsafe fn call_new(
 ///
 /// As a call with them: bounds, conditions, overflow.
 pub fn workspace_bytes(function: &'static Function, given: &[usize]) -> Result<usize> {
-    let mut symbols = bind::unknown(function);
+    let mut symbols = unknown(function, true)?;
     let bytes = bind::take_given(function, given, &mut symbols)
         .and_then(|()| check::conditions(function, &symbols))
         .and_then(|()| check::sizes(function, &symbols))
         .and_then(|()| arena_bytes(function, &symbols));
     bytes.map_err(|fault| Context { function, symbols: &symbols, given: true }.explain(fault))
+}
+
+/// Room for the symbols.
+#[inline]
+fn unknown(function: &'static Function, given: bool) -> Result<bind::Symbols> {
+    bind::unknown(function).map_err(|fault| Context { function, symbols: &[], given }.explain(fault))
 }
 
 /// # Safety
@@ -83,7 +89,7 @@ unsafe fn call_with(
     outputs: &mut [Output],
     workspace: Option<&mut Workspace>,
 ) -> Result<()> {
-    let mut symbols = bind::unknown(function);
+    let mut symbols = unknown(function, given.is_some())?;
     let symbols: &mut [i64] = &mut symbols;
     // SAFETY: the caller's promise.
     match unsafe { attempt(function, args, given, symbols, outputs, workspace) } {
@@ -164,18 +170,20 @@ impl Launch<'_, '_> {
     /// The checks have passed, `bytes` covers arena and staged arguments, and the promise of [`call`] holds.
     unsafe fn within(&mut self, workspace: &mut Workspace, bytes: usize) -> Result<(), Fault> {
         let memory = workspace.reserve(bytes).ok_or(Fault::Memory { bytes })?;
+        let mut addresses: Stack<*mut u8, 32> =
+            Stack::filled(std::ptr::null_mut(), self.function.params.len())
+                .map_err(|bytes| Fault::Memory { bytes })?;
         // SAFETY: the caller's promise; the memory was just reserved.
-        unsafe { self.run(memory) };
+        unsafe { self.run(memory, &mut addresses) };
         Ok(())
     }
 
     /// # Safety
     ///
-    /// That of [`Launch::within`], and `memory` has the bytes that it names.
-    unsafe fn run(&mut self, memory: *mut u8) {
+    /// That of [`Launch::within`], `memory` has the bytes that it names, and there are as many `addresses` as
+    /// parameters.
+    unsafe fn run(&mut self, memory: *mut u8, addresses: &mut [*mut u8]) {
         let Launch { function, entry, args, symbols, staged, .. } = *self;
-        let mut addresses: Stack<*mut u8, 32> = Stack::filled(std::ptr::null_mut(), function.params.len());
-        let addresses: &mut [*mut u8] = &mut addresses;
         let mut next = memory.wrapping_add(self.arena);
         for (address, (arg, param)) in addresses.iter_mut().zip(args.iter().zip(function.params)) {
             *address = arg.data;

@@ -1,6 +1,6 @@
 //! Evaluation of dimension programs: checked `i64`, no panic whatever the program.
 
-use crate::abi::{DimExpr, DimOp};
+use crate::abi::{DimExpr, DimOp, MAX_DEPTH};
 
 /// Marks a symbol whose value is not known; no symbol can have it, as bounds start at zero.
 pub(crate) const UNKNOWN: i64 = i64::MIN;
@@ -33,11 +33,14 @@ fn read(symbols: &[i64], symbol: u32) -> Result<i64, NoValue> {
 }
 
 fn run(program: &[DimOp], symbols: &[i64]) -> Result<i64, NoValue> {
-    // Sums and products are formed as their terms come, so that depth is how deep quotients and the like nest;
-    // a program is never deeper than it is long.
-    run_on(&mut [0; 16], program, symbols)
-        .or_else(|| run_on(&mut vec![0; program.len()], program, symbols))
-        .unwrap_or(Err(NoValue::Overflow))
+    // Sums and products are formed as their terms come, so that depth is how deep quotients and the like nest.
+    run_on(&mut [0; 16], program, symbols).unwrap_or_else(|| run_deep(program, symbols))
+}
+
+#[cold]
+fn run_deep(program: &[DimOp], symbols: &[i64]) -> Result<i64, NoValue> {
+    // The compiler makes no deeper program.
+    run_on(&mut [0; MAX_DEPTH], program, symbols).unwrap_or(Err(NoValue::Overflow))
 }
 
 /// The value of a program; `None` where the stack is too small for it.
@@ -134,12 +137,18 @@ mod tests {
         }
     }
 
+    /// The sum of `depth` times the symbol, all of which are pushed first.
+    fn deep(depth: usize) -> DimExpr {
+        let mut program = vec![Symbol(0); depth];
+        program.resize(2 * depth - 1, Add);
+        DimExpr { program: program.leak(), text: "" }
+    }
+
     #[test]
-    fn long_programs_run_on_the_heap() {
-        let mut program = vec![Symbol(0); 40];
-        program.extend([Add; 39]);
-        let expr = DimExpr { program: program.leak(), text: "" };
-        assert_eq!(eval(&expr, &[7]), Ok(280));
-        assert_eq!(symbols_of(&expr), [0]);
+    fn depth_is_bounded() {
+        assert_eq!(eval(&deep(40), &[7]), Ok(280));
+        assert_eq!(eval(&deep(MAX_DEPTH), &[1]), Ok(MAX_DEPTH as i64));
+        assert_eq!(eval(&deep(MAX_DEPTH + 1), &[1]), Err(NoValue::Overflow));
+        assert_eq!(symbols_of(&deep(40)), [0]);
     }
 }

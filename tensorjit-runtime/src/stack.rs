@@ -10,10 +10,14 @@ pub(crate) struct Stack<T, const N: usize> {
 }
 
 impl<T: Copy, const N: usize> Stack<T, N> {
-    /// `len` times `value`.
-    pub(crate) fn filled(value: T, len: usize) -> Stack<T, N> {
-        let heap = if len > N { vec![value; len] } else { Vec::new() };
-        Stack { inline: [value; N], heap, len }
+    /// `len` times `value`; the number of bytes that memory lacks where it is long.
+    pub(crate) fn filled(value: T, len: usize) -> Result<Stack<T, N>, usize> {
+        let mut heap = Vec::new();
+        if len > N {
+            heap.try_reserve_exact(len).map_err(|_| len.saturating_mul(size_of::<T>()))?;
+            heap.resize(len, value);
+        }
+        Ok(Stack { inline: [value; N], heap, len })
     }
 }
 
@@ -35,9 +39,15 @@ mod tests {
     use super::Stack;
 
     #[test]
+    fn memory_that_is_not_there_is_told() {
+        let list: Result<Stack<u64, 4>, usize> = Stack::filled(0, 1 << 62);
+        assert_eq!(list.err(), Some(usize::MAX));
+    }
+
+    #[test]
     fn both_sides_of_the_bound_behave_alike() {
         for len in [0, 1, 3, 4, 5, 40] {
-            let mut list: Stack<usize, 4> = Stack::filled(7, len);
+            let mut list: Stack<usize, 4> = Stack::filled(7, len).unwrap();
             assert_eq!(&*list, vec![7; len]);
             list.iter_mut().enumerate().for_each(|(i, item)| *item = i);
             assert!(list.iter().copied().eq(0..len), "length {len}");

@@ -21,7 +21,25 @@ mod outer {
     }
 
     tensor_fn! {
-        pub fn second(second: f32) -> f32 { second + 1 }
+        const HALF: f32 = 0.5;
+
+        pub fn second(second: f32) -> f32 { second + HALF * 2 }
+    }
+
+    tensor_fn! {
+        /// What Rust reserves and this language does not.
+        pub fn gen<try>(abstract: f32[try], become: f32, final: f32) -> f32[try] {
+            let do = become * final;
+            let macro = do + helper(final);
+            abstract * macro
+        }
+
+        fn helper(override: f32) -> f32 { let priv = override; priv }
+
+        pub fn yield<typeof, virtual>(unsized: f32[typeof], gen: &mut f32[virtual]) -> f32 {
+            gen = gen + 1;
+            sum(unsized) + sum(gen)
+        }
     }
 }
 
@@ -29,4 +47,10 @@ fn main() {
     let (a, b) = outer::dims(&[1.0, 2.0], &[3.0], 2.0).unwrap();
     assert_eq!((a.to_vec(), b.to_vec()), (vec![2.0, 4.0], vec![3.0]));
     assert_eq!(outer::second(1.0).unwrap(), 2.0);
+    assert_eq!(outer::r#gen(&[1.0, 2.0], 3.0, 4.0).unwrap().to_vec(), vec![16.0, 32.0]);
+    let dims = outer::r#yield::Dims { r#typeof: 2, r#virtual: 3 };
+    let mut state = [0.0; 3];
+    assert_eq!(outer::r#yield::with_dims(dims, &[1.0, 2.0], &mut state).unwrap(), 6.0);
+    let error = outer::r#yield::with_dims(dims, &[1.0, 2.0], &mut [0.0; 2]).unwrap_err();
+    assert_eq!((error.function(), error.argument()), ("yield", Some("gen")));
 }

@@ -1,10 +1,14 @@
 //! Parameters that keep their last value, and a function that has no other result.
 
+#![deny(warnings)]
+
 use tensorjit::tensor_fn;
 
 tensor_fn! {
+    const DECAY: f32 = 0.5;
+
     pub fn momentum<N>(p: &mut f32[N], v: &mut f32[N], steps: &mut i32, g: f32[N]) {
-        v = 0.5 * v + g;
+        v = DECAY * v + g;
         p = p - 0.25 * v;
         steps = steps + 1;
     }

@@ -134,7 +134,7 @@ impl Facts {
         {
             (left, relation, right) = (right, flipped(relation), left);
         }
-        format!("where {} {} {}", self.show_bare(&left), symbol(relation), self.show_bare(&right))
+        format!("where {} {} {}", self.show_bare(&left), relation.symbol(), self.show_bare(&right))
     }
 
     /// The expression in the user's names.
@@ -151,7 +151,7 @@ impl Facts {
     /// A condition in the user's names, `N >= 2*M`.
     pub fn show_condition(&self, condition: &Condition) -> String {
         let Condition { left, relation, right } = condition;
-        format!("{} {} {}", self.show_bare(left), symbol(*relation), self.show_bare(right))
+        format!("{} {} {}", self.show_bare(left), relation.symbol(), self.show_bare(right))
     }
 
     fn name(&self, Sym(index): Sym) -> String {
@@ -233,18 +233,6 @@ fn flipped(relation: Relation) -> Relation {
         Relation::Le => Relation::Ge,
         Relation::Gt => Relation::Lt,
         Relation::Ge => Relation::Le,
-    }
-}
-
-/// As it is written.
-fn symbol(relation: Relation) -> &'static str {
-    match relation {
-        Relation::Eq => "==",
-        Relation::Ne => "!=",
-        Relation::Lt => "<",
-        Relation::Le => "<=",
-        Relation::Gt => ">",
-        Relation::Ge => ">=",
     }
 }
 

@@ -1,23 +1,34 @@
 //! Dimension expressions as the runtime evaluates them, and the order in which it solves symbols.
 
-use tensorjit_runtime::abi::DimOp;
+use tensorjit_runtime::abi::{DimOp, MAX_DEPTH};
 use thiserror::Error;
 
 use super::{Atom, Dim, Sym};
 
-/// A coefficient that does not fit the runtime's `i64` arithmetic.
+/// A dimension that the runtime's `i64` arithmetic does not compute.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("the factor {coefficient} of a dimension does not fit 64 bits")]
-pub struct TooLarge {
-    /// The coefficient.
-    pub coefficient: i128,
+pub enum TooLarge {
+    /// A coefficient has more bits.
+    #[error("the factor {0} of a dimension does not fit 64 bits")]
+    Factor(i128),
+    /// Quotients and the like are nested more deeply than the runtime's stack.
+    #[error("a dimension is nested too deeply")]
+    Depth,
 }
 
 /// The postfix program that computes `dim`; it leaves one value.
 pub fn compile(dim: &Dim) -> Result<Vec<DimOp>, TooLarge> {
     let mut program = Vec::new();
     push_dim(dim, &mut program)?;
-    Ok(program)
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for op in &program {
+        depth = match op {
+            DimOp::Const(_) | DimOp::Symbol(_) => depth + 1,
+            _ => depth.saturating_sub(1),
+        };
+        deepest = deepest.max(depth);
+    }
+    if deepest > MAX_DEPTH { Err(TooLarge::Depth) } else { Ok(program) }
 }
 
 fn push_dim(dim: &Dim, program: &mut Vec<DimOp>) -> Result<(), TooLarge> {
@@ -28,7 +39,7 @@ fn push_dim(dim: &Dim, program: &mut Vec<DimOp>) -> Result<(), TooLarge> {
     }
     for (position, (monomial, coefficient)) in positive.into_iter().chain(negative).enumerate() {
         let magnitude = i128::try_from(coefficient.unsigned_abs()).ok().and_then(|m| i64::try_from(m).ok());
-        let magnitude = magnitude.ok_or(TooLarge { coefficient: *coefficient })?;
+        let magnitude = magnitude.ok_or(TooLarge::Factor(*coefficient))?;
         let mut pushed = false;
         if magnitude != 1 || monomial.0.is_empty() {
             program.push(DimOp::Const(magnitude));
@@ -205,8 +216,15 @@ mod tests {
     #[test]
     fn coefficients_beyond_64_bits_are_refused() {
         let huge = &(&number(i64::MAX) * &number(2)) * &a();
-        assert_eq!(compile(&huge), Err(TooLarge { coefficient: i128::from(i64::MAX) * 2 }));
+        assert_eq!(compile(&huge), Err(TooLarge::Factor(i128::from(i64::MAX) * 2)));
         assert!(compile(&(&number(i64::MAX) * &a())).is_ok());
+    }
+
+    #[test]
+    fn depth_beyond_the_runtimes_stack_is_refused() {
+        let nested = |depth| (0..depth).fold(a(), |inner, _| b().floor_div(&(&inner + &number(1))));
+        assert!(compile(&nested(100)).is_ok());
+        assert_eq!(compile(&nested(300)), Err(TooLarge::Depth));
     }
 
     #[test]

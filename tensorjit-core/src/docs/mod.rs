@@ -102,7 +102,9 @@ written in the language itself, of these operators, and have the derivatives tha
 const ELEMENTWISE: &str = "\
 Operands have one shape and one element type; smaller shapes are broadcast first. *Numbers* are `i32`, `i64`, `f32` and
 `f64`; *floats* are `f32` and `f64`. The derivative is by each operand in order; in it, `out` is the result. It is 0 for
-integers and bools. A tangent or cotangent that is 0 stays 0, be the derivative infinite or NaN.
+integers and bools. A tangent or cotangent that is 0 stays 0, be the derivative infinite or NaN, where a zero may have been
+put in its place: once it has passed `select`, `relu`, `clip`, `maximum` or `minimum`, or a slice, `pad`, `concat` or an
+index by a tensor. Elsewhere the product is IEEE's.
 
 Accuracy is the greatest error of the machine code in units in the last place (ULP), for f32 and f64: *exact* where nothing
 is rounded, *nearest* where the result is the nearest float to the true value. Integers wrap, and are exact.

@@ -70,7 +70,20 @@ impl Op {
             Op::Slice(op) => Some(op.access(facts, operands, result, at)),
             Op::Pad(op) => Some(op.access(facts, operands, result, at)),
             Op::Concat(op) => Some(op.access(facts, operands, result, at)),
-            _ => None,
+            Op::Input(_)
+            | Op::Constant(_)
+            | Op::DimValue(_)
+            | Op::Iota(_)
+            | Op::Elementwise(_)
+            | Op::Reduce(_)
+            | Op::ArgReduce(_)
+            | Op::Contract(_)
+            | Op::Gather(_)
+            | Op::ScatterAdd(_)
+            | Op::Variable(_)
+            | Op::StopGradient
+            | Op::Derivative(_)
+            | Op::Region(_) => None,
         }
     }
 }

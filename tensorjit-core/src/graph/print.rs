@@ -14,8 +14,6 @@
 
 use std::fmt;
 
-use tensorjit_runtime::abi::Relation;
-
 use super::ops::constant::Constant;
 use super::ops::pad::PadAxis;
 use super::ops::slice::Range;
@@ -29,7 +27,7 @@ impl fmt::Display for Graph {
         }
         for condition in &self.facts.conditions {
             let (left, right) = (self.facts.show(&condition.left), self.facts.show(&condition.right));
-            writeln!(f, "where {left} {} {right}", relation(condition.relation))?;
+            writeln!(f, "where {left} {} {right}", condition.relation.symbol())?;
         }
         for input in &self.inputs {
             writeln!(f, "input {}: {}", input.name, show_type(&self.facts, &input.ty))?;
@@ -157,17 +155,6 @@ fn show_border(facts: &Facts, axis: &PadAxis) -> String {
 fn list<T>(items: &[T], show: impl Fn(&T) -> String) -> String {
     let items: Vec<String> = items.iter().map(show).collect();
     format!("[{}]", items.join(", "))
-}
-
-const fn relation(relation: Relation) -> &'static str {
-    match relation {
-        Relation::Eq => "==",
-        Relation::Ne => "!=",
-        Relation::Lt => "<",
-        Relation::Le => "<=",
-        Relation::Gt => ">",
-        Relation::Ge => ">=",
-    }
 }
 
 #[cfg(test)]

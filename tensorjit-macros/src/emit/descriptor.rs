@@ -2,6 +2,7 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
+use syn::ext::IdentExt;
 use tensorjit_core::dim::Dim;
 use tensorjit_core::dim::program::SolveRow;
 use tensorjit_runtime::abi::{DimOp, Level, Role};
@@ -32,13 +33,13 @@ pub(crate) struct EntryPoint {
 /// `static FUNCTION`, `const KERNELS`, and the imports of the machine code.
 pub(super) fn descriptor(face: &TokenStream, signature: &Signature, code: &Code) -> TokenStream {
     let writer = Writer { face, signature };
-    let name = signature.name.to_string();
+    let name = signature.name.unraw().to_string();
     let symbols = signature.facts.symbols.iter().map(|symbol| {
         let (name, low, high) = (&symbol.name, symbol.low, symbol.high);
-        quote!(#face::abi::Symbol { name: #name, low: #low, high: #high })
+        quote!(#face::__private::abi::Symbol { name: #name, low: #low, high: #high })
     });
     let params = signature.params.iter().map(|param| {
-        writer.param(&param.name.to_string(), &param.tensor, param.role, param.index_bound.as_ref())
+        writer.param(&param.name.unraw().to_string(), &param.tensor, param.role, param.index_bound.as_ref())
     });
     let results = signature
         .results
@@ -50,26 +51,26 @@ pub(super) fn descriptor(face: &TokenStream, signature: &Signature, code: &Code)
     let checks = signature.conditions.iter().map(|condition| {
         let (left, right) = (writer.dim(&condition.left), writer.dim(&condition.right));
         let relation = variant(condition.relation);
-        quote!(#face::abi::Check { left: #left, relation: #face::abi::Relation::#relation, right: #right })
+        quote!(#face::__private::abi::Check { left: #left, relation: #face::__private::abi::Relation::#relation, right: #right })
     });
     let sizes = code.facts.sizes.iter().map(|(program, least)| {
         let value = writer.program(program);
-        quote!(#face::abi::Size { value: #value, least: #least })
+        quote!(#face::__private::abi::Size { value: #value, least: #least })
     });
     let workspace = writer.program(&code.facts.workspace);
     let (nests, levels, bytes) = (code.facts.nests, code.entries.len(), &code.facts.workspace.text);
     let entries = code.entries.iter().map(|entry| {
         let (level, symbol) = (variant(entry.level), own(&entry.symbol));
-        quote!(#face::abi::LevelEntry { level: #face::abi::Level::#level, entry: #symbol })
+        quote!(#face::__private::abi::LevelEntry { level: #face::__private::abi::Level::#level, entry: #symbol })
     });
     let imports = imports(face, code);
     quote! {
         /// What the function was compiled to; all zero where no code was made, as under `cargo check`.
-        pub const KERNELS: #face::abi::KernelInfo =
-            #face::abi::KernelInfo { nests: #nests, levels: #levels, workspace: #bytes };
+        pub const KERNELS: #face::__private::abi::KernelInfo =
+            #face::__private::abi::KernelInfo { nests: #nests, levels: #levels, workspace: #bytes };
 
         #[doc(hidden)]
-        pub static FUNCTION: #face::abi::Function = #face::abi::Function {
+        pub static FUNCTION: #face::__private::abi::Function = #face::__private::abi::Function {
             name: #name,
             symbols: &[#(#symbols),*],
             params: &[#(#params,)* #(#results),*],
@@ -95,7 +96,7 @@ fn imports(face: &TokenStream, code: &Code) -> Option<TokenStream> {
                 args: *const *mut ::core::primitive::u8,
                 dims: *const ::core::primitive::i64,
                 arena: *mut ::core::primitive::u8,
-                host: *const #face::abi::Host,
+                host: *const #face::__private::abi::Host,
             );)*
         }
     })
@@ -115,14 +116,14 @@ impl Writer<'_> {
     fn program(&self, program: &Program) -> TokenStream {
         let (face, text) = (self.face, &program.text);
         let ops = program.ops.iter().map(|op| match op {
-            DimOp::Const(value) => quote!(#face::abi::DimOp::Const(#value)),
-            DimOp::Symbol(symbol) => quote!(#face::abi::DimOp::Symbol(#symbol)),
+            DimOp::Const(value) => quote!(#face::__private::abi::DimOp::Const(#value)),
+            DimOp::Symbol(symbol) => quote!(#face::__private::abi::DimOp::Symbol(#symbol)),
             other => {
                 let name = variant(other);
-                quote!(#face::abi::DimOp::#name)
+                quote!(#face::__private::abi::DimOp::#name)
             }
         });
-        quote!(#face::abi::DimExpr { program: &[#(#ops),*], text: #text })
+        quote!(#face::__private::abi::DimExpr { program: &[#(#ops),*], text: #text })
     }
 
     fn param(&self, name: &str, tensor: &Tensor, role: Role, index_bound: Option<&Dim>) -> TokenStream {
@@ -133,10 +134,10 @@ impl Writer<'_> {
             Some(dim) => quote!(::core::option::Option::Some(#dim)),
             None => quote!(::core::option::Option::None),
         };
-        quote!(#face::abi::Param {
+        quote!(#face::__private::abi::Param {
             name: #name,
-            dtype: #face::abi::DType::#dtype,
-            role: #face::abi::Role::#role,
+            dtype: #face::__private::abi::DType::#dtype,
+            role: #face::__private::abi::Role::#role,
             shape: &[#(#shape),*],
             index_bound: #bound,
         })
@@ -146,7 +147,7 @@ impl Writer<'_> {
         let face = self.face;
         let SolveRow { symbol, param, axis, scale, offset } = row;
         let (symbol, offset) = (symbol.0, self.dim(offset));
-        quote!(#face::abi::Solve { symbol: #symbol, param: #param, axis: #axis, scale: #scale, offset: #offset })
+        quote!(#face::__private::abi::Solve { symbol: #symbol, param: #param, axis: #axis, scale: #scale, offset: #offset })
     }
 }
 

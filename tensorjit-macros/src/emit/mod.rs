@@ -130,8 +130,12 @@ fn own(name: &str) -> Ident {
 
 /// A name that the user may use.
 pub(crate) fn public(name: &str) -> Ident {
-    // A name that Rust reserves is legal in the language; it becomes a raw identifier.
-    syn::parse_str::<Ident>(name).unwrap_or_else(|_| format_ident!("r#{name}"))
+    // A name that Rust reserves, in any edition of the user's crate, is legal in the language; it becomes a raw
+    // identifier.  `gen` is reserved from the edition of 2024 on.
+    match syn::parse_str::<Ident>(name) {
+        Ok(ident) if name != "gen" => ident,
+        _ => format_ident!("r#{name}"),
+    }
 }
 
 #[cfg(test)]

@@ -66,12 +66,12 @@ impl<'s> Shells<'s> {
             }
 
             fn __call(
-                views: &[#face::arg::ArgView<'_>],
+                views: &[#face::__private::arg::ArgView<'_>],
                 workspace: ::core::option::Option<&mut #face::Workspace>,
             ) -> #face::Result<()> {
                 // SAFETY: the entries were compiled from what the description says; the shells make one view for
                 // each parameter, with its element type and rank, from exclusive references where it is written.
-                unsafe { #face::call::call(&FUNCTION, views, ::core::option::Option::None, workspace) }
+                unsafe { #face::__private::call::call(&FUNCTION, views, ::core::option::Option::None, workspace) }
             }
         }
     }
@@ -111,17 +111,17 @@ impl<'s> Shells<'s> {
             /// As a call with them: bounds, preconditions, overflow.
             pub fn workspace_bytes(#dims: Dims) -> #face::Result<usize> {
                 let _ = #dims;
-                #face::call::workspace_bytes(&FUNCTION, #given)
+                #face::__private::call::workspace_bytes(&FUNCTION, #given)
             }
 
             #[allow(clippy::type_complexity)]
             pub(super) fn __new(
-                views: &[#face::arg::ArgView<'_>],
+                views: &[#face::__private::arg::ArgView<'_>],
                 #bound: ::core::option::Option<&[usize]>,
             ) -> #face::Result<#value> {
                 let mut #unused = [#(#results),*];
                 // SAFETY: as in the other forms; the results are the last parameters of the description.
-                unsafe { #face::call::call_new(&FUNCTION, views, #bound, &mut #unused)? };
+                unsafe { #face::__private::call::call_new(&FUNCTION, views, #bound, &mut #unused)? };
                 #take
             }
         }
@@ -144,7 +144,7 @@ impl<'s> Shells<'s> {
     /// Empty results, and the expression that takes their values out of `outputs`.
     fn results(&self) -> (Vec<TokenStream>, TokenStream) {
         let (face, results) = (self.face, &self.signature.results);
-        let empty = results.iter().map(|_| quote!(#face::outputs::Output::new())).collect();
+        let empty = results.iter().map(|_| quote!(#face::__private::outputs::Output::new())).collect();
         let names: Vec<Ident> = (0..results.len()).map(|index| own(&format!("output_{index}"))).collect();
         let values: Vec<TokenStream> = results
             .iter()
@@ -191,7 +191,7 @@ fn describe(face: &TokenStream, param: &Param) -> TokenStream {
     let (name, tensor) = (&param.name, &param.tensor);
     match (param.role, tensor.shape.len()) {
         (Role::State | Role::Output, _) => describe_mutable(face, name, tensor),
-        (Role::Input, 0) => quote!(#face::arg::ArgView::scalar(&#name)),
+        (Role::Input, 0) => quote!(#face::__private::arg::ArgView::scalar(&#name)),
         (Role::Input, _) => quote!(#face::Arg::describe(#name)),
     }
 }
@@ -208,7 +208,7 @@ pub(super) fn mutable(face: &TokenStream, tensor: &Tensor) -> TokenStream {
 
 fn describe_mutable(face: &TokenStream, name: &Ident, tensor: &Tensor) -> TokenStream {
     if tensor.shape.is_empty() {
-        quote!(#face::arg::ArgView::scalar_mut(#name))
+        quote!(#face::__private::arg::ArgView::scalar_mut(#name))
     } else {
         quote!(#face::ArgMut::describe_mut(#name))
     }

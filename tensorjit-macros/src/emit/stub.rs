@@ -80,8 +80,8 @@ pub(crate) fn stub(face: &TokenStream, function: &Function) -> TokenStream {
                 let _ = #dims;
                 ::core::unimplemented!()
             }
-            pub const KERNELS: #face::abi::KernelInfo =
-                #face::abi::KernelInfo { nests: 0, levels: 0, workspace: "" };
+            pub const KERNELS: #face::__private::abi::KernelInfo =
+                #face::__private::abi::KernelInfo { nests: 0, levels: 0, workspace: "" };
         }
     }
 }

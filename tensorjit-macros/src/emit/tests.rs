@@ -106,11 +106,14 @@ fn shells_have_the_users_types() {
 #[test]
 fn the_descriptor_says_everything() {
     let text = dense(&items(&quote!(t), &step(), &code()));
-    has(&text, r#"t::abi::Symbol { name: "B", low: 1i64, high: 64i64 }"#);
-    has(&text, r#"index_bound: ::core::option::Option::Some(t::abi::DimExpr {"#);
-    has(&text, "relation: t::abi::Relation::Ge");
-    has(&text, "t::abi::Solve { symbol: 1u32, param: 0u32, axis: 1u32, scale: 2i64");
-    has(&text, "t::abi::LevelEntry { level: t::abi::Level::X86V4, entry: tensorjit_0_v4 }");
+    has(&text, r#"t::__private::abi::Symbol { name: "B", low: 1i64, high: 64i64 }"#);
+    has(&text, r#"index_bound: ::core::option::Option::Some(t::__private::abi::DimExpr {"#);
+    has(&text, "relation: t::__private::abi::Relation::Ge");
+    has(&text, "t::__private::abi::Solve { symbol: 1u32, param: 0u32, axis: 1u32, scale: 2i64");
+    has(
+        &text,
+        "t::__private::abi::LevelEntry { level: t::__private::abi::Level::X86V4, entry: tensorjit_0_v4 }",
+    );
     has(&text, r#"#[link(name = "tensorjit_0", kind = "static")] unsafe extern "C" { fn tensorjit_0_v4("#);
     let without = dense(&items(&quote!(t), &step(), &Code::default()));
     assert!(!without.contains("link("), "no library is linked where no code is made");
@@ -161,4 +164,18 @@ fn one_result_is_no_tuple() {
     );
     signature.results.clear();
     has(&dense(&items(&quote!(t), &signature, &code())), "Result<()>");
+}
+
+/// Names that Rust reserves, in any edition, become raw ones.
+#[test]
+fn reserved_words_become_raw_names() {
+    for word in [
+        "abstract", "async", "become", "do", "dyn", "final", "gen", "macro", "override", "priv", "try",
+        "typeof", "unsized", "virtual", "yield",
+    ] {
+        assert_eq!(public(word).to_string(), format!("r#{word}"));
+    }
+    for word in ["union", "auto", "raw", "macro_rules", "default", "x"] {
+        assert_eq!(public(word).to_string(), word);
+    }
 }

@@ -234,7 +234,8 @@ fn cast(to: DType, x: Scalar) -> Scalar {
 /// The derivative of a function by its float operands; integers and bools carry none.
 #[derive(Clone, Copy, Debug)]
 pub enum Derivative {
-    /// The derivative by each operand.  A tangent or cotangent `t` is multiplied by it as `dmul(derivative, t)`.
+    /// The derivative by each operand.  A tangent or cotangent is multiplied by it: as `dmul(derivative, t)`, for
+    /// which 0 stays 0, where a mask or a position may have put a zero in its place, and as `derivative * t` elsewhere.
     Partials(fn() -> Vec<Formula>),
     /// Linear in the operands at these positions: the tangent is the function itself, of their tangents and of
     /// the other operands as they are.  The transpose gives the cotangents of the same operands in order, with

@@ -1,7 +1,6 @@
 //! The tree as text, for comparison.
 
 use super::super::ast::*;
-use tensorjit_runtime::abi::Relation;
 
 pub(super) fn expr(e: &Expr) -> String {
     match &e.kind {
@@ -60,21 +59,10 @@ fn binary(op: BinaryOp) -> &'static str {
         BinaryOp::Div => "/",
         BinaryOp::Rem => "%",
         BinaryOp::MatMul => "@",
-        BinaryOp::Compare(relation) => compare(relation),
+        BinaryOp::Compare(relation) => relation.symbol(),
         BinaryOp::And => "&",
         BinaryOp::Or => "|",
         BinaryOp::Xor => "^",
-    }
-}
-
-fn compare(relation: Relation) -> &'static str {
-    match relation {
-        Relation::Eq => "==",
-        Relation::Ne => "!=",
-        Relation::Lt => "<",
-        Relation::Le => "<=",
-        Relation::Gt => ">",
-        Relation::Ge => ">=",
     }
 }
 
@@ -132,7 +120,7 @@ pub(super) fn generic(g: &Generic) -> String {
 }
 
 pub(super) fn condition(c: &Condition) -> String {
-    format!("{} {} {}", expr(&c.left), compare(c.relation), expr(&c.right))
+    format!("{} {} {}", expr(&c.left), c.relation.symbol(), expr(&c.right))
 }
 
 /// Visits operators, calls and indices with their operands, from the outside in.
