@@ -292,17 +292,19 @@ impl Checker<'_> {
             return Ok(Value::Literal(Literal::int(number.into(), at).into()));
         }
         match self.operand(&value.value, value.at)? {
-            Operand::Literal(literal) if literal.is_number() => self.cast_number(&literal, dtype, at),
-            Operand::Literal(literal) if dtype.is_float() => {
-                Ok(Value::Node(self.settle(&literal, dtype, at)?))
+            // What floats were computed in before they became integers is for the user to say.
+            Operand::Literal(literal)
+                if literal.kind == Kind::Float && !literal.is_number() && !dtype.is_float() =>
+            {
+                Err(self.open_literal(&literal, value.at))
             }
-            Operand::Literal(literal) => Err(self.open_literal(&literal, value.at)),
+            Operand::Literal(literal) => self.cast_literal(&literal, dtype, at),
             Operand::Node(id) if self.graph.ty(id).dtype == dtype => Ok(value.value.clone()),
             Operand::Node(id) => Ok(Value::Node(self.add(Op::Elementwise(Ew::Cast(dtype)), &[id], at)?)),
         }
     }
 
-    fn cast_number(&mut self, literal: &Literal, dtype: DType, at: Origin) -> Checked<Value> {
+    fn cast_literal(&mut self, literal: &Literal, dtype: DType, at: Origin) -> Checked<Value> {
         // A float literal that is cast to an integer is truncated as a value of `f64`.
         let written = match (literal.kind, dtype) {
             (Kind::Float, DType::F32) => DType::F32,

@@ -188,7 +188,8 @@ impl Checker<'_> {
         let mut seen = BTreeSet::new();
         let mut failed = None;
         for param in &function.params {
-            if !seen.insert(param.name.text.as_str()) {
+            let taken = self.frame().dims.contains_key(&param.name.text);
+            if !seen.insert(param.name.text.as_str()) || taken {
                 failed = Some(self.duplicate(&param.name));
             }
             match self.param(function, param) {

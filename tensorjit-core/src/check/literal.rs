@@ -89,6 +89,11 @@ impl Checker<'_> {
                 self.add(Op::Constant(constant), &[], literal.at)
             }
             Form::Float { double, single } => {
+                if dtype == DType::F32 && single.is_infinite() && double.is_finite() {
+                    let message = "this number is beyond the greatest finite `f32`";
+                    let diagnostic = Diagnostic::new("literal-range", message, literal.at);
+                    return Err(self.report(diagnostic.help("infinity is written `1.0 / 0.0`")));
+                }
                 let rounded = if dtype == DType::F32 { f64::from(*single) } else { *double };
                 self.add(Op::Constant(Constant::Float(dtype, rounded.to_bits())), &[], literal.at)
             }

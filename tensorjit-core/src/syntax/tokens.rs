@@ -75,9 +75,17 @@ pub(super) fn flatten(stream: TokenStream) -> Result<Vec<Token>, Span> {
 }
 
 fn close(tokens: &mut Vec<Token>, group: &Group, opening: usize) {
-    // A fragment that a macro wraps in invisible brackets needs them only where it is an expression.
-    if group.delimiter() == Delimiter::None && tokens.len() == opening + 2 {
+    // A fragment that a macro wraps in invisible brackets needs them only where it is an expression; a visibility
+    // may be empty.
+    let inside = &tokens[opening + 1..];
+    let visibility = matches!(inside.first(), Some(Token { kind: Kind::Ident(word), .. }) if word == "pub");
+    if group.delimiter() == Delimiter::None && (inside.len() <= 1 || visibility) {
         tokens.remove(opening);
+        for token in &mut tokens[opening..] {
+            if let Kind::Open(_, partner) = &mut token.kind {
+                *partner -= 1;
+            }
+        }
         return;
     }
     tokens[opening].kind = Kind::Open(group.delimiter(), tokens.len());

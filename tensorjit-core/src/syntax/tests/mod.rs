@@ -229,7 +229,8 @@ fn invisible_brackets() {
     let wrapped = |text: &str| TokenTree::from(Group::new(Delimiter::None, text.parse().unwrap()));
     let mut body: TokenStream = [wrapped("a + b")].into_iter().collect();
     body.extend("* 2".parse::<TokenStream>().unwrap());
-    let mut tokens: TokenStream = "fn f".parse().unwrap();
+    let mut tokens: TokenStream = [wrapped(""), wrapped("pub(crate)")].into_iter().collect();
+    tokens.extend("fn f".parse::<TokenStream>().unwrap());
     let params: TokenStream = ["x :".parse().unwrap(), [wrapped("f32 [N]")].into_iter().collect()]
         .into_iter()
         .collect::<Vec<TokenStream>>()
@@ -242,6 +243,8 @@ fn invisible_brackets() {
     let parsed = parse(tokens);
     assert_eq!(parsed.diagnostics, []);
     let Item::Fn(function) = &parsed.block.items[0] else { panic!() };
+    assert!(function.public);
+    assert_eq!(function.visibility.to_string().replace(' ', ""), "pub(crate)");
     assert_eq!(function.body.value.as_deref().map(expr).as_deref(), Some("(* (+ a b) 2)"));
     assert_eq!(ty(&function.params[0].ty), "f32[N]");
 }
