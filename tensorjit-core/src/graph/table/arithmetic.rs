@@ -225,7 +225,11 @@ pub(super) static DMUL: Row = Row {
     types: TypeRule::Number,
     eval: Eval::Number(|x| if x[1] == 0.0 { 0.0 } else { x[0] * x[1] }, |x| x[0] * x[1]),
     derivative: Derivative::StrongProduct,
-    kinks: Kinks::jumps(|x| x[1].abs(), &[kink(&[3.0, 0.0], &[0.0, 3.0], "as of the product")]),
+    // Only an infinite derivative makes of a tangent near zero something else than of zero.
+    kinks: Kinks::jumps(
+        |x| if x[0].is_finite() { f64::INFINITY } else { x[1].abs() },
+        &[kink(&[3.0, 0.0], &[0.0, 3.0], "as of the product")],
+    ),
     lower: |l, dtype, x| {
         let zero = constant(l, dtype, 0);
         let none = l.cmp(Cmp::Eq, x[1], zero);
