@@ -20,9 +20,13 @@
 mod expect;
 mod run;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tensorjit_core::autodiff;
+use tensorjit_core::graph::Op;
+use tensorjit_core::graph::table::Ew;
 use tensorjit_core::syntax::cases::{Case, read};
 
 use crate::support;
@@ -76,6 +80,31 @@ fn one(case: &Case) -> Result<(), String> {
         [function] => run::function(case, function),
         functions => Err(format!("a case has one public function, this has {}", functions.len())),
     }
+}
+
+/// Every elementwise function stands in a case, as written or as a derivative makes it.
+#[test]
+fn every_row_has_a_case() {
+    let mut seen = BTreeSet::new();
+    for folder in
+        fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases")).expect("the folders")
+    {
+        for file in files(&folder.expect("a folder").path()) {
+            let cases = read(&fs::read_to_string(&file).expect("the file can be read")).expect("its cases");
+            // Those that must not compile have no functions.
+            for function in cases.iter().filter_map(|case| support::functions(&case.text).ok()).flatten() {
+                let graph = autodiff::run(function.graph).expect("it has derivatives");
+                seen.extend(graph.ids().filter_map(|id| match graph.node(id).op {
+                    Op::Elementwise(row) => Some(row),
+                    _ => None,
+                }));
+            }
+        }
+    }
+    // The last step of simplification alone makes it.
+    seen.insert(Ew::Fma);
+    let missing: Vec<_> = Ew::ALL.iter().filter(|row| !seen.contains(row)).collect();
+    assert!(missing.is_empty(), "no case has {missing:?}");
 }
 
 /// One test for each folder, so that they run side by side.
