@@ -120,6 +120,6 @@ fn diabetes() -> Outcome<()> {
 /// Functions in this binary that were compiled from the tensor function `name`, for the level in use.
 fn artefacts(name: &str) -> Outcome<usize> {
     let binary = std::fs::read(std::env::current_exe()?)?;
-    let levels = linear_step::KERNELS.levels.max(1);
-    Ok(common::symbols(&binary, name)? / levels)
+    let levels = linear_step::KERNELS.levels;
+    Ok(common::symbols(&binary, name)?.checked_div(levels).unwrap_or_default())
 }
