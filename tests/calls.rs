@@ -167,7 +167,7 @@ fn axes_move() {
     let mut view = x.view();
     view.invert_axis(Axis(1));
     let moved = view.permuted_axes([2, 0, 1]);
-    assert_eq!(cube(&moved).unwrap(), moved.permuted_axes([2, 0, 1]));
+    assert_eq!(cube(moved).unwrap(), moved.permuted_axes([2, 0, 1]));
 }
 
 #[test]

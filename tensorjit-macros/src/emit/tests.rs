@@ -21,7 +21,7 @@ fn step() -> Signature {
     let (b, n) = (Dim::sym(Sym(0)), Dim::sym(Sym(1)));
     let two_n = &Dim::constant(2) * &n;
     let symbol = |name: &str, low, high| SymbolInfo { name: name.to_owned(), low, high };
-    let mut pick = param("pick", Role::Input, tensor(DType::I64, &[b.clone()]));
+    let mut pick = param("pick", Role::Input, tensor(DType::I64, std::slice::from_ref(&b)));
     pick.index_bound = Some(n.clone());
     Signature {
         attributes: vec![quote!(#[doc = " One step."]), quote!(#[cfg(unix)])],
