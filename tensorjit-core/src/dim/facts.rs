@@ -68,9 +68,10 @@ impl Facts {
         }
     }
 
-    /// Whether two extents are equal for all values of the symbols, by the equalities of the `where` clauses.
+    /// Whether two extents are equal for all values of the symbols: whether [`Facts::decide`] proves it.
     ///
-    /// Cheaper than [`Facts::decide`]: no inequality is used.
+    /// Equality is decided by normal forms alone, so that it agrees with [`Facts::normalize`]; two inequalities
+    /// do not make an equality.
     pub fn same(&self, a: &Dim, b: &Dim) -> bool {
         if a == b {
             return true;
@@ -79,8 +80,8 @@ impl Facts {
         if difference.as_const().is_some() || self.is_free(&difference) {
             return difference.is(0);
         }
-        let solver = self.solver();
-        is_zero(&solver, &solver.reduce(&difference))
+        let vanishes = |solver: &Solver| is_zero(solver, &solver.reduce(&difference));
+        vanishes(&Solver::new(&self.symbols, &[])) || !self.conditions.is_empty() && vanishes(&self.solver())
     }
 
     /// Whether no clause and no bound can make the polynomial vanish: it has plain symbols only, none of them in
@@ -180,7 +181,7 @@ fn verdict(solver: &Solver, difference: &Dim, relation: Relation) -> Verdict {
     let view = solver.view(&difference);
     let (at_least, at_most) = (|bound| solver.at_least(&view, bound), |bound| solver.at_most(&view, bound));
     let nonzero = || at_least(1) || at_most(-1) || is_nonzero(solver, &difference);
-    let zero = || is_zero(solver, &difference) || at_least(0) && at_most(0);
+    let zero = || is_zero(solver, &difference);
     let decide = |proven: &dyn Fn() -> bool, refuted: &dyn Fn() -> bool| match proven() {
         true => Verdict::Proven,
         false if refuted() => Verdict::Refuted,

@@ -14,20 +14,44 @@ use crate::graph::table::Ew;
 use crate::graph::table::formula::{Formula, show_number};
 use crate::graph::table::row::{Accuracy, Derivative, Form, Kink, Row};
 
-/// A document: its path from the root of the repository, and its text.
+/// A text that stands in a file of the repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
-    /// The path.
+    /// The path from the root of the repository.
     pub path: &'static str,
+    /// How much of the file it is.
+    pub extent: Extent,
     /// The text.
     pub text: String,
 }
 
+/// How much of a file a [`Document`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// The whole file.
+    Whole,
+    /// What stands between `<!-- name -->` and `<!-- end of name -->`.
+    Section(&'static str),
+}
+
+impl Document {
+    /// The file with the document in it, where `found` is the file as it is; `None` where it lacks the section.
+    pub fn placed_in(&self, found: &str) -> Option<String> {
+        let Extent::Section(name) = self.extent else { return Some(self.text.clone()) };
+        let (start, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
+        let (before, rest) = found.split_once(&start)?;
+        let (_, after) = rest.split_once(&end)?;
+        Some([before, &start, "\n", &self.text, "\n", &end, after].concat())
+    }
+}
+
 /// All documents.
 pub fn all() -> Vec<Document> {
+    let whole = |path, text| Document { path, extent: Extent::Whole, text };
     vec![
-        Document { path: "docs/operators.md", text: operators() },
-        Document { path: "docs/diagnostics.md", text: diagnostics() },
+        whole("docs/operators.md", operators()),
+        whole("docs/diagnostics.md", diagnostics()),
+        Document { path: "README.md", extent: Extent::Section("kinks"), text: kinks() },
     ]
 }
 
@@ -64,19 +88,24 @@ pub fn operators() -> String {
 
 /// The table of the derivatives where a function is not smooth; the README shows it too.
 pub fn kinks() -> String {
-    let mut text = String::from("| function | where | derivative | why |\n|---|---|---|---|\n");
+    let mut lines: Vec<(Vec<String>, String)> = Vec::new();
     for row in Ew::ALL.iter().map(|ew| ew.row()).filter(|row| row.form != Form::Internal) {
         for kink in row.kinks.values {
-            let [place, partials] = kink_cells(row, kink);
-            push(
-                &mut text,
-                format_args!("| {} | {place} | {partials} | {} |", code(&written(row)), kink.why),
-            );
+            let cells = kink_cells(row, kink);
+            // Functions with the same convention at the same place share a line.
+            match lines.iter_mut().find(|(_, shared)| *shared == cells) {
+                Some((functions, _)) => functions.push(code(&written(row))),
+                None => lines.push((vec![code(&written(row))], cells)),
+            }
         }
     }
     for row in CONVENTIONS {
-        let cells = [row.function, row.place, row.derivative, row.why].map(escape).join(" | ");
-        push(&mut text, format_args!("| {cells} |"));
+        let cells = [row.place, row.derivative, row.why].map(escape).join(" | ");
+        lines.push((vec![escape(row.function)], cells));
+    }
+    let mut text = String::from("| function | where | derivative | why |\n|---|---|---|---|\n");
+    for (functions, cells) in lines {
+        push(&mut text, format_args!("| {} | {cells} |", functions.join(", ")));
     }
     text
 }
@@ -170,8 +199,8 @@ fn accuracy(bound: Accuracy) -> String {
     format!("{}, {}", one(bound.f32), one(bound.f64))
 }
 
-/// The place and the derivatives of a kink.
-fn kink_cells(row: &Row, kink: &Kink) -> [String; 2] {
+/// The place of a kink, the derivatives, and why.
+fn kink_cells(row: &Row, kink: &Kink) -> String {
     let place: Vec<String> = row
         .operands
         .iter()
@@ -179,7 +208,7 @@ fn kink_cells(row: &Row, kink: &Kink) -> [String; 2] {
         .map(|(operand, value)| code(&format!("{} = {value}", operand.name)))
         .collect();
     let partials: Vec<String> = kink.partials.iter().map(|value| show_number(*value)).collect();
-    [place.join(", "), partials.join(", ")]
+    [place.join(", "), partials.join(", "), kink.why.to_owned()].join(" | ")
 }
 
 /// Code in a cell of a table.
@@ -209,11 +238,21 @@ mod tests {
         for document in all() {
             let found = std::fs::read_to_string(root.join(document.path)).unwrap_or_default();
             assert!(
-                found == document.text,
+                document.placed_in(&found).as_ref() == Some(&found),
                 "{} is stale: run `cargo run -p tensorjit-core --example docs`",
                 document.path
             );
         }
+    }
+
+    #[test]
+    fn a_section_takes_the_place_of_the_one_before() {
+        let document = Document { path: "", extent: Extent::Section("here"), text: "new\n".to_owned() };
+        let found = "a\n<!-- here -->\nold\n<!-- end of here -->\nb\n";
+        let expected = "a\n<!-- here -->\n\nnew\n\n<!-- end of here -->\nb\n";
+        assert_eq!(document.placed_in(found).as_deref(), Some(expected));
+        assert_eq!(document.placed_in(expected).as_deref(), Some(expected));
+        assert_eq!(document.placed_in("a\nb\n"), None);
     }
 
     #[test]
