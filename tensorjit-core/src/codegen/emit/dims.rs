@@ -20,7 +20,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let mut products: BTreeMap<&Monomial, IntValue<'ctx>> = BTreeMap::new();
         for buffer in &kernel.buffers {
             let Place::Arena(offset) = &buffer.place else { continue };
-            if self.offsets.contains_key(offset) {
+            if offset.as_const().is_some() || self.offsets.contains_key(offset) {
                 continue;
             }
             let mut sum = self.index(0);
@@ -32,7 +32,11 @@ impl<'ctx> Emitter<'ctx, '_> {
                 products.insert(monomial, product);
                 sum = self.add_term(sum, product, *coefficient)?;
             }
-            self.offsets.insert(offset, sum);
+            // Kept on the stack, so that no pass takes the sum into every address apart: strength reduction tries
+            // the ways to regroup its terms, which are many.
+            let slot = self.builder.build_alloca(self.context.i64_type(), "")?;
+            self.builder.build_store(slot, sum)?;
+            self.offsets.insert(offset, slot);
         }
         Ok(())
     }
@@ -117,7 +121,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         Ok(value.into_int_value())
     }
 
-    fn index(&self, value: i64) -> IntValue<'ctx> {
+    pub(super) fn index(&self, value: i64) -> IntValue<'ctx> {
         self.context.i64_type().const_int(value as u64, true)
     }
 }

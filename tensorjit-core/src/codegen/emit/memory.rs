@@ -90,7 +90,14 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
                 base
             }
             Place::Arena(offset) => {
-                let offset = *self.offsets.get(offset).ok_or_else(|| bug("an offset was not computed"))?;
+                let offset = match offset.as_const() {
+                    Some(offset) => self.index(offset),
+                    None => {
+                        let slot =
+                            *self.offsets.get(offset).ok_or_else(|| bug("an offset was not computed"))?;
+                        self.builder.build_load(self.context.i64_type(), slot, "")?.into_int_value()
+                    }
+                };
                 self.element(self.context.i8_type().into(), self.arena, offset)?
             }
         };

@@ -127,7 +127,7 @@ struct Emitter<'ctx, 'k> {
     /// Constants in all lanes.
     splats: BTreeMap<(Val, u32), BasicValueEnum<'ctx>>,
     /// Offsets in the arena, computed in the entry.
-    offsets: BTreeMap<&'k Dim, IntValue<'ctx>>,
+    offsets: BTreeMap<&'k Dim, PointerValue<'ctx>>,
     /// The addresses of the buffers in use.
     bases: BTreeMap<Buf, PointerValue<'ctx>>,
     intrinsics: BTreeMap<(&'static str, Ty), FunctionValue<'ctx>>,

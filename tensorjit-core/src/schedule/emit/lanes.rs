@@ -22,6 +22,11 @@ impl<'a> Emit<'a> {
         2 * self.register_lanes(bytes)
     }
 
+    /// Whether the machine reads and writes memory under a mask.
+    pub(super) fn has_masks(&self) -> bool {
+        self.b.target().vector_bits >= 256
+    }
+
     /// Lanes of one register.
     pub(super) fn register_lanes(&self, bytes: usize) -> u32 {
         self.b.target().vector_bits / 8 / bytes as u32
@@ -109,7 +114,7 @@ impl<'a> Emit<'a> {
         if *extent == main {
             return Ok(());
         }
-        let masked = self.b.target().vector_bits >= 256;
+        let masked = self.has_masks();
         if masked && lanes <= register {
             self.tail_vector(extent, &main, lanes, &[], body)?;
             return Ok(());

@@ -103,9 +103,11 @@ impl Emit<'_> {
             self.b.close_loop(Vec::new());
         }
         if extent != main {
+            // Without masked accesses to memory the columns that are left go one by one.
+            let lanes = if self.has_masks() { lanes } else { 1 };
             let (column, _) = self.b.open_loop((middle, end, lanes.into()), &[]);
-            let mask = self.mask_up_to(column, end, lanes);
-            self.tiles_of_columns(product, panels, column, (1, lanes), Some(mask))?;
+            let mask = (lanes > 1).then(|| self.mask_up_to(column, end, lanes));
+            self.tiles_of_columns(product, panels, column, (1, lanes), mask)?;
             self.b.close_loop(Vec::new());
         }
         Ok(())
@@ -143,7 +145,7 @@ impl Emit<'_> {
             return if extent > 0 { self.tile(product, columns, zero, extent as u32) } else { Ok(()) };
         }
         let mut from = Dim::default();
-        for rows in [most, most / 2, 2, 1] {
+        for rows in [most, most / 3, 1] {
             let left = &extent - &from;
             if left.is(0) {
                 break;
