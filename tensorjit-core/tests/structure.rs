@@ -25,6 +25,7 @@ fn files(path: &Path, found: &mut Vec<PathBuf>) {
 /// Modules named after `crate::` in the code before the tests of a file, documentation aside.
 fn used(text: &str) -> Vec<&str> {
     let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let code = code.split("\nmod tests {").next().unwrap_or_default();
     let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
     let names = lines.flat_map(|line| line.split("crate::").skip(1));
     names
