@@ -204,8 +204,9 @@ fn zeros_are_exact() {
     }
     assert_eq!(error(Ew::Mul, 0.0, 3.0), 0.0);
     assert!(error(Ew::Mul, 1e-200, 1e-200) > 0.0, "an underflow is not exact");
-    let sum =
-        |x: &Value| apply(Op::Reduce(Reduce { kind: ReduceKind::Sum, axes: vec![0] }), &[], &[x.clone()]);
+    let sum = |x: &Value| {
+        apply(Op::Reduce(Reduce { kind: ReduceKind::Sum, axes: vec![0] }), &[], std::slice::from_ref(x))
+    };
     assert_eq!(sum(&floats(&[3], &[0.0, 0.0, 0.0])).elements[0].error, 0.0);
     assert!(sum(&floats(&[2], &[1.0, -1.0])).elements[0].error > 0.0);
 }

@@ -163,7 +163,7 @@ fn folds_of_all_axes() {
 fn products() {
     let d = dims(3);
     let (m, n, k) = (d[0].clone(), d[1].clone(), d[2].clone());
-    let mut g = graph(&[&[m.clone(), k.clone()], &[k.clone(), n.clone()], &[n.clone()]]);
+    let mut g = graph(&[&[m.clone(), k.clone()], &[k.clone(), n.clone()], std::slice::from_ref(&n)]);
     let inputs: Vec<NodeId> = (0..3).map(|i| add(&mut g, Op::Input(i), &[])).collect();
     let product = add(&mut g, Op::Contract(Contract { batch: vec![], sum: vec![(1, 0)] }), &inputs[..2]);
     let bias = add(&mut g, Op::Broadcast(Broadcast { shape: vec![m, n], axes: vec![1] }), &inputs[2..]);
