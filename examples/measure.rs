@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use tensorjit::ndarray::{Array1, Array2, Axis};
-use tensorjit::{Workspace, tensor_fn};
+use tensorjit::tensor_fn;
 
 tensor_fn! {
     /// Mean squared error of a linear model and its gradients.
@@ -60,10 +60,7 @@ fn linear_step_row() -> Result<Row, Box<dyn Error>> {
     let (w, bias) = (sample(3, 2), Array1::from(vec![0.1, -0.2]));
     let (mut loss, mut dw, mut dbias) = (0.0f32, Array2::zeros((3, 2)), Array1::zeros(2));
     let scale = 1.0 / 64.0;
-    let mut workspace = Workspace::new();
-    let ours = best(&mut || {
-        linear_step::into_with(&mut workspace, &x, &y, &w, &bias, scale, &mut loss, &mut dw, &mut dbias)
-    })?;
+    let ours = best(&mut || linear_step::into(&x, &y, &w, &bias, scale, &mut loss, &mut dw, &mut dbias))?;
     let ndarray = best(&mut || {
         let error = x.dot(&w) + &bias - &y;
         let d = &error * (2.0 * scale);
