@@ -113,7 +113,7 @@ pub(super) fn emit(
             }
         }
         match group.nest {
-            Nest::Product => emit.product(group)?,
+            Nest::Product => emit.product(&group.stages[0], &[])?,
             Nest::Scatter => emit.scatter(group)?,
             Nest::Rows => emit.rows(group)?,
         }

@@ -13,14 +13,14 @@ use crate::diag::Bug;
 use crate::dim::Dim;
 use crate::graph::NodeId;
 use crate::lanes::{Lanes, Prim, Val};
-use crate::schedule::fuse::Group;
 use crate::schedule::roots::{self, Root};
 
 /// A product while its loops are made.
-pub(super) struct Product<'g> {
-    group: &'g Group,
+pub(super) struct Product<'e> {
     pub(super) root: usize,
     pub(super) node: NodeId,
+    /// Maps of its result, which are computed from the accumulators of a tile.
+    epilogue: &'e [usize],
     /// Variables of the parallel axes, as far as their loops are open.
     pub(super) at: Vec<Dim>,
     /// Position of the axis of rows in the result, where the left operand has one of its own.
@@ -40,23 +40,26 @@ struct Columns<'c> {
 }
 
 impl Emit<'_> {
-    /// A product and its epilogue.
-    pub(super) fn product(&mut self, group: &Group) -> Result<(), Bug> {
-        let root = group.stages[0][0];
-        let node = self.roots[root].node;
-        let Root { left_axes, right_axes, parallel, .. } = &self.roots[root];
+    /// The product `roots[0]` and its epilogue, the other roots, at the indices `prefix` of the leading axes, whose
+    /// loops are open.
+    pub(super) fn product(&mut self, roots: &[usize], prefix: &[Dim]) -> Result<(), Bug> {
+        let Some((root, epilogue)) = roots.split_first() else { return Ok(()) };
+        let Root { node, left_axes, right_axes, parallel, .. } = &self.roots[*root];
         let rank = parallel.len();
+        let mut at = vec![Dim::default(); rank];
+        at[..prefix.len()].clone_from_slice(prefix);
+        let is_open = |axis: &usize| *axis < prefix.len();
         let mut product = Product {
-            group,
-            root,
-            node,
-            at: vec![Dim::default(); rank],
-            rows: (*left_axes > 0).then(|| rank - right_axes - 1),
-            columns: (*right_axes > 0).then(|| rank - 1),
+            root: *root,
+            node: *node,
+            epilogue,
+            at,
+            rows: (*left_axes > 0).then(|| rank - right_axes - 1).filter(|axis| !is_open(axis)),
+            columns: (*right_axes > 0).then(|| rank - 1).filter(|axis| !is_open(axis)),
             extents: parallel.clone(),
         };
-        let outer: Vec<usize> =
-            (0..rank).filter(|axis| Some(*axis) != product.rows && Some(*axis) != product.columns).collect();
+        let is_tiled = |axis: &usize| Some(*axis) == product.rows || Some(*axis) == product.columns;
+        let outer: Vec<usize> = (prefix.len()..rank).filter(|axis| !is_tiled(axis)).collect();
         self.outer_loops(&mut product, &outer)
     }
 
@@ -215,7 +218,7 @@ impl Emit<'_> {
                 if let Some(sum) = sums.next() {
                     self.finish(product.root, &at, sum);
                 }
-                for root in &product.group.stages[0][1..] {
+                for root in product.epilogue {
                     self.compute(*root, &at)?;
                 }
                 self.flush()?;
