@@ -20,6 +20,7 @@ enum Key {
     Splat(Val, u32),
     Prim(Prim, Vec<Val>),
     Half(Val, bool),
+    Shuffle(Val, Val, Vec<u32>),
     Extract(Val, u32),
     Any(Val),
     /// Loads are pure until the next store to the buffer, which the last number counts.
@@ -173,6 +174,14 @@ impl Builder {
         let home = self.home(&[vector]);
         let ty = Ty { dtype, lanes: lanes / 2 };
         self.intern(Key::Half(vector, high), home, ty, |result| Inst::Half { result, vector, high })
+    }
+
+    /// Lanes of two vectors of one type in any order; those of `second` have the numbers after those of `first`.
+    pub fn shuffle(&mut self, first: Val, second: Val, order: Vec<u32>) -> Val {
+        let ty = Ty { dtype: self.ty(first).dtype, lanes: order.len() as u32 };
+        let home = self.home(&[first, second]);
+        let key = Key::Shuffle(first, second, order.clone());
+        self.intern(key, home, ty, |result| Inst::Shuffle { result, first, second, order })
     }
 
     /// One lane of a vector; a scalar is its own only lane.

@@ -5,6 +5,7 @@
 
 mod builder;
 mod print;
+mod transpose;
 #[cfg(test)]
 pub(crate) mod tests;
 pub(crate) mod verify;
@@ -91,6 +92,18 @@ pub enum Inst {
         vector: Val,
         /// Which half.
         high: bool,
+    },
+    /// Lanes of two vectors of one type in any order: lane `i` of the result is lane `order[i]` of `first` followed
+    /// by `second`.
+    Shuffle {
+        /// The result, with as many lanes as `order` has numbers: two or more.
+        result: Val,
+        /// The vector with the lower numbers.
+        first: Val,
+        /// The vector with the higher numbers.
+        second: Val,
+        /// A lane for each of the result.
+        order: Vec<u32>,
     },
     /// One lane of a vector, which is in range.
     Extract {

@@ -88,6 +88,9 @@ impl Printer<'_> {
             Inst::Half { result, vector, high } => {
                 writeln!(f, "{} = {} half {vector}", self.typed(*result), if *high { "high" } else { "low" })
             }
+            Inst::Shuffle { result, first, second, order } => {
+                writeln!(f, "{} = shuffle {first}, {second} {order:?}", self.typed(*result))
+            }
             Inst::Extract { result, vector, lane } => {
                 writeln!(f, "{} = {vector}[{lane}]", self.typed(*result))
             }

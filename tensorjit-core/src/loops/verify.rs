@@ -84,6 +84,18 @@ impl Verifier<'_> {
                 self.has(*vector, Ty { lanes: ty.lanes * 2, ..ty })?;
                 self.define(*result, false)
             }
+            Inst::Shuffle { result, first, second, order } => {
+                let (ty, source) = (self.ty(*result)?, self.used(*first)?);
+                self.has(*second, source)?;
+                ensure(source.lanes > 1 && ty.lanes > 1, || format!("{result} shuffles a scalar"))?;
+                ensure(ty.dtype == source.dtype && ty.lanes as usize == order.len(), || {
+                    format!("{result} is {ty}, not a shuffle of {source}")
+                })?;
+                ensure(order.iter().all(|lane| *lane < 2 * source.lanes), || {
+                    format!("{result} takes a lane that is in neither vector")
+                })?;
+                self.define(*result, false)
+            }
             Inst::Extract { result, vector, lane } => {
                 let ty = self.used(*vector)?;
                 ensure(*lane < ty.lanes, || format!("{vector} has no lane {lane}"))?;
@@ -298,7 +310,7 @@ mod tests {
         }
         assert_eq!(make(&|_| ()), Ok(()));
         type Change = fn(&mut Kernel);
-        let cases: [(Change, &str); 10] = [
+        let cases: [(Change, &str); 11] = [
             (|k| k.body.insts.swap(0, 5), "before its definition"),
             (|k| the_loop(k).step = 0, "has step 0"),
             (|k| k.buffers[0].dtype = DType::I32, "the elements of b0 are not"),
@@ -335,6 +347,20 @@ mod tests {
                     }
                 },
                 "there is no buffer b7",
+            ),
+            (
+                |k| {
+                    let (first, ty) = (the_loop(k).initial[0], the_loop(k).carried[0]);
+                    k.types.push(k.types[ty.0 as usize]);
+                    let result = Val(k.types.len() as u32 - 1);
+                    k.body.insts.push(Inst::Shuffle {
+                        result,
+                        first,
+                        second: first,
+                        order: vec![0, 1, 2, 8],
+                    });
+                },
+                "in neither vector",
             ),
             (
                 |k| {

@@ -169,6 +169,9 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
             }
             Inst::Prim(result, prim, args) => (*result, self.prim(self.ty(*result), *prim, args)?),
             Inst::Half { result, vector, high } => (*result, self.half(*result, *vector, *high)?),
+            Inst::Shuffle { result, first, second, order } => {
+                (*result, self.shuffle(*first, *second, order)?)
+            }
             Inst::Extract { result, vector, lane } => (*result, self.extract(*vector, *lane)?),
             Inst::Any { result, mask } => (*result, self.any(*mask)?),
             Inst::Load { result, buf, offset, mask } => {

@@ -51,6 +51,21 @@ impl<'ctx> Emitter<'ctx, '_> {
         Ok(self.builder.build_shuffle_vector(whole, poison, selector, "")?.into())
     }
 
+    pub(super) fn shuffle(
+        &self,
+        first: Val,
+        second: Val,
+        order: &[u32],
+    ) -> Result<BasicValueEnum<'ctx>, Bug> {
+        let (first, second) = (self.value(first)?, self.value(second)?);
+        let index = self.context.i32_type();
+        let selector: Vec<IntValue> =
+            order.iter().map(|lane| index.const_int((*lane).into(), false)).collect();
+        let selector = VectorType::const_vector(&selector);
+        let (first, second) = (first.into_vector_value(), second.into_vector_value());
+        Ok(self.builder.build_shuffle_vector(first, second, selector, "")?.into())
+    }
+
     pub(super) fn extract(&self, vector: Val, lane: u32) -> Result<BasicValueEnum<'ctx>, Bug> {
         match self.value(vector)? {
             BasicValueEnum::VectorValue(vector) => {

@@ -7,6 +7,7 @@ mod prims;
 mod rows;
 mod run;
 mod scalar;
+mod tiles;
 
 use std::ptr;
 
