@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use tensorjit_runtime::abi::DType;
 
-use super::{Block, Buf, Buffer, For, If, Inst, Kernel, Target, Ty};
+use super::{Block, Buf, Buffer, For, If, Inst, Kernel, Parallel, Target, Ty};
 use crate::lanes::{Lanes, Prim, RepeatBody, Val};
 
 /// What a pure instruction computes; equal keys in one scope are one value.
@@ -44,6 +44,7 @@ enum Frame {
     #[default]
     Kernel,
     Loop(For),
+    Tasks(Parallel),
     Then(Val),
     Otherwise(Val, Block),
 }
@@ -270,6 +271,22 @@ impl Builder {
         let results = inst.results.clone();
         self.current().block.insts.push(Inst::For(Box::new(inst)));
         results
+    }
+
+    /// Opens tasks `0..count`, for other threads where `shared`; gives the number of the task.
+    /// [`Builder::close_tasks`] ends them.
+    pub fn open_tasks(&mut self, count: Val, shared: Val) -> Val {
+        let index = self.define(Ty { dtype: DType::I64, lanes: 1 }, self.scopes.len());
+        let frame = Frame::Tasks(Parallel { index, count, shared, body: Block::default() });
+        self.scopes.push(Scope { frame, ..Scope::default() });
+        index
+    }
+
+    /// Ends the tasks.
+    pub fn close_tasks(&mut self) {
+        let (body, frame) = self.close(Vec::new());
+        let Frame::Tasks(inst) = frame else { unreachable!("loops and branches close in order") };
+        self.current().block.insts.push(Inst::Parallel(Box::new(Parallel { body, ..inst })));
     }
 
     /// Opens a branch on a scalar; [`Builder::otherwise`] goes to its other side.

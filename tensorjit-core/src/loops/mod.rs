@@ -158,6 +158,8 @@ pub enum Inst {
     For(Box<For>),
     /// A branch on a scalar `Bool`.
     If(Box<If>),
+    /// Independent tasks.
+    Parallel(Box<Parallel>),
 }
 
 /// A counted loop with carried values.
@@ -194,6 +196,21 @@ pub struct If {
     pub results: Vec<Val>,
 }
 
+/// Tasks `0..count`, in any order and on any threads, all done when the next instruction begins.
+///
+/// No task writes what another one reads or writes. A task has no tasks of its own and carries nothing out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parallel {
+    /// The number of the task, an `i64` scalar.
+    pub index: Val,
+    /// How many there are, an `i64` scalar.
+    pub count: Val,
+    /// Whether they are worth other threads, a scalar `Bool`; otherwise the calling thread runs them in order.
+    pub shared: Val,
+    /// What a task does.
+    pub body: Block,
+}
+
 /// Instructions in order, and what the enclosing loop or branch takes from them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Block {
@@ -214,4 +231,57 @@ pub struct Kernel {
     pub types: Vec<Ty>,
     /// What is done.
     pub body: Block,
+}
+
+impl Inst {
+    /// Calls `visit` with every value that it uses, those of nested blocks included.
+    pub fn uses(&self, visit: &mut dyn FnMut(Val)) {
+        match self {
+            Inst::Float(..) | Inst::Int(..) | Inst::Symbol(..) | Inst::Lanes(_) => {}
+            Inst::Splat(_, val) => visit(*val),
+            Inst::Prim(_, _, args) => args.iter().copied().for_each(visit),
+            Inst::Half { vector, .. } | Inst::Extract { vector, .. } => visit(*vector),
+            Inst::Shuffle { first, second, .. } => [*first, *second].into_iter().for_each(visit),
+            Inst::Any { mask, .. } => visit(*mask),
+            Inst::Load { offset: at, mask, .. } | Inst::Gather { offsets: at, mask, .. } => {
+                std::iter::once(*at).chain(*mask).for_each(visit);
+            }
+            Inst::Store { offset, value, mask, .. } => {
+                [*offset, *value].into_iter().chain(*mask).for_each(visit);
+            }
+            Inst::For(body) => {
+                [body.from, body.to].iter().chain(&body.initial).copied().for_each(&mut *visit);
+                body.body.uses(visit);
+            }
+            Inst::If(branch) => {
+                visit(branch.condition);
+                branch.then.uses(visit);
+                branch.otherwise.uses(visit);
+            }
+            Inst::Parallel(tasks) => {
+                visit(tasks.count);
+                visit(tasks.shared);
+                tasks.body.uses(visit);
+            }
+        }
+    }
+
+    /// The blocks that it holds.
+    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
+        let (first, second) = match self {
+            Inst::For(body) => (Some(&body.body), None),
+            Inst::If(branch) => (Some(&branch.then), Some(&branch.otherwise)),
+            Inst::Parallel(tasks) => (Some(&tasks.body), None),
+            _ => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
+}
+
+impl Block {
+    /// Calls `visit` with every value that its instructions use and that it yields.
+    pub fn uses(&self, visit: &mut dyn FnMut(Val)) {
+        self.insts.iter().for_each(|inst| inst.uses(visit));
+        self.yields.iter().copied().for_each(visit);
+    }
 }

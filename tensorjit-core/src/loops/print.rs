@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{Block, Buf, For, If, Inst, Kernel, Place, Ty};
+use super::{Block, Buf, For, If, Inst, Kernel, Parallel, Place, Ty};
 use crate::lanes::Val;
 
 impl Display for Val {
@@ -106,6 +106,7 @@ impl Printer<'_> {
             }
             Inst::For(body) => self.counted(f, body),
             Inst::If(branch) => self.branch(f, branch),
+            Inst::Parallel(tasks) => self.parallel(f, tasks),
         }
     }
 
@@ -118,6 +119,13 @@ impl Printer<'_> {
         }
         writeln!(f, " {{")?;
         self.nested(f, &body.body)?;
+        writeln!(f, "}}")
+    }
+
+    fn parallel(&self, f: &mut Formatter<'_>, tasks: &Parallel) -> fmt::Result {
+        let Parallel { index, count, shared, body } = tasks;
+        writeln!(f, "tasks {index} in 0..{count} shared if {shared} {{")?;
+        self.nested(f, body)?;
         writeln!(f, "}}")
     }
 
@@ -182,6 +190,11 @@ mod tests {
             body,
             results: vec![],
         })));
+        let truth = k.truth();
+        k.tasks(n, truth, |k, index| {
+            let y = k.load(buf, index, 1, None);
+            k.store(buf, index, y, None);
+        });
         let text = k.finish().to_string();
         let lines: Vec<&str> = text.lines().skip(1).collect();
         assert_eq!(
@@ -194,6 +207,11 @@ mod tests {
                 "    v4: f32x4 = load b0[v2]",
                 "    v3: f32x4 = Add v4, v4",
                 "    store b0[v2] = v3",
+                "  }",
+                "  v5: bool = 1",
+                "  tasks v6 in 0..v1 shared if v5 {",
+                "    v7: f32 = load b0[v6]",
+                "    store b0[v6] = v7",
                 "  }",
             ]
         );

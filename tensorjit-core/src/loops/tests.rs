@@ -2,7 +2,7 @@
 
 use tensorjit_runtime::abi::{DType, Level};
 
-use super::{Block, Buf, Buffer, For, If, Inst, Kernel, Place, Target, Ty};
+use super::{Block, Buf, Buffer, For, If, Inst, Kernel, Parallel, Place, Target, Ty};
 use crate::dim::Dim;
 use crate::lanes::{Prim, Val};
 
@@ -162,6 +162,15 @@ impl Sketch {
         let results: Vec<Val> = types.iter().map(|t| self.ty(t.dtype, t.lanes)).collect();
         self.push(Inst::If(Box::new(If { condition, then, otherwise, results: results.clone() })));
         results
+    }
+
+    /// Tasks; `body` is given the number of the task.
+    pub(crate) fn tasks(&mut self, count: Val, shared: Val, body: impl FnOnce(&mut Sketch, Val)) {
+        let index = self.ty(DType::I64, 1);
+        self.open.push(Block::default());
+        body(self, index);
+        let body = self.open.pop().expect("opened above");
+        self.push(Inst::Parallel(Box::new(Parallel { index, count, shared, body })));
     }
 
     /// The kernel.

@@ -2,15 +2,15 @@
 
 use tensorjit_runtime::abi::DType;
 
-use super::{Block, Buf, For, If, Inst, Kernel, Ty};
+use super::{Block, Buf, For, If, Inst, Kernel, Parallel, Ty};
 use crate::diag::Bug;
 use crate::lanes::{Cmp, Prim, Val};
 
 /// Checks that every value is defined once and before its uses, in a scope that encloses them, that types and
 /// lanes agree, and that buffers exist and hold the type that is read or written.
 pub fn verify(kernel: &Kernel) -> Result<(), Bug> {
-    let mut verifier =
-        Verifier { kernel, states: vec![State::Undefined; kernel.types.len()], scope: Vec::new() };
+    let states = vec![State::Undefined; kernel.types.len()];
+    let mut verifier = Verifier { kernel, states, scope: Vec::new(), in_task: false };
     verifier.block(&kernel.body)?;
     ensure(kernel.body.yields.is_empty(), || "the body of a kernel yields values".into())
 }
@@ -28,6 +28,8 @@ struct Verifier<'k> {
     states: Vec<State>,
     /// Values in the order of their definition; a block that ends takes its own off.
     scope: Vec<Val>,
+    /// Whether it stands in the body of a task.
+    in_task: bool,
 }
 
 const BOOL: Ty = Ty { dtype: DType::Bool, lanes: 1 };
@@ -124,6 +126,7 @@ impl Verifier<'_> {
             }
             Inst::For(body) => self.counted(body),
             Inst::If(branch) => self.branch(branch),
+            Inst::Parallel(tasks) => self.tasks(tasks),
         }
     }
 
@@ -149,6 +152,18 @@ impl Verifier<'_> {
         self.nested(&branch.then, &[], &branch.results)?;
         self.nested(&branch.otherwise, &[], &branch.results)?;
         branch.results.iter().try_for_each(|result| self.define(*result, false))
+    }
+
+    fn tasks(&mut self, tasks: &Parallel) -> Result<(), Bug> {
+        let Parallel { index, count, shared, body } = tasks;
+        ensure(!self.in_task, || format!("the tasks over {index} are within a task"))?;
+        self.has(*count, INDEX)?;
+        self.has(*shared, BOOL)?;
+        ensure(self.ty(*index)? == INDEX, || format!("the number {index} of a task is no i64"))?;
+        self.in_task = true;
+        self.nested(body, &[*index], &[])?;
+        self.in_task = false;
+        Ok(())
     }
 
     /// The elements that a load, gather or store moves are those of the buffer, its mask covers their lanes.
@@ -375,6 +390,30 @@ mod tests {
         for (number, (change, expected)) in cases.into_iter().enumerate() {
             let message = make(&change).expect_err(expected);
             assert!(message.contains(expected), "case {number}: {message}");
+        }
+    }
+    /// Tasks are counted, are not nested, and nothing leaves them.
+    #[test]
+    fn tasks_stand_alone() {
+        let make = |change: &dyn Fn(&mut Sketch, [Val; 3])| {
+            let mut k = Sketch::new();
+            let (n, truth) = (k.symbol(0), k.truth());
+            let mut inside = n;
+            k.tasks(n, truth, |k, index| inside = k.plus(index, n));
+            change(&mut k, [n, truth, inside]);
+            verify(&k.finish()).map_err(|bug| bug.message)
+        };
+        assert_eq!(make(&|_, _| ()), Ok(()));
+        type Change = fn(&mut Sketch, [Val; 3]);
+        let cases: [(Change, &str); 4] = [
+            (|k, [n, truth, _]| k.tasks(truth, n, |_, _| ()), "where i64 is needed"),
+            (|k, [n, _, _]| k.tasks(n, n, |_, _| ()), "where bool is needed"),
+            (|k, [n, _, inside]| _ = k.plus(n, inside), "outside its scope"),
+            (|k, [n, truth, _]| k.tasks(n, truth, |k, _| k.tasks(n, truth, |_, _| ())), "are within a task"),
+        ];
+        for (change, expected) in cases {
+            let message = make(&change).expect_err(expected);
+            assert!(message.contains(expected), "{message}");
         }
     }
 }

@@ -81,6 +81,7 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
             return Ok(*base);
         }
         let base = match &self.buffer(buf).place {
+            _ if let Some(task) = &self.task => task.base(self, buf)?,
             Place::Arg(arg) => {
                 let pointer = self.context.ptr_type(AddressSpace::default());
                 let number = self.context.i64_type().const_int((*arg).into(), false);

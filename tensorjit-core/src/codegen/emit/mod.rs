@@ -8,6 +8,7 @@ mod dims;
 mod memory;
 mod prim;
 mod scale;
+mod tasks;
 mod vectors;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,6 +72,7 @@ pub(super) fn function(
         args: parameter(0)?,
         dims: parameter(1)?,
         arena: parameter(2)?,
+        host: parameter(3)?,
         alias: Alias::new(&context, symbol, &kernel.buffers),
         invariant: (context.get_kind_id("invariant.load"), context.metadata_node(&[])),
         context,
@@ -80,6 +82,8 @@ pub(super) fn function(
         offsets: BTreeMap::new(),
         bases: BTreeMap::new(),
         intrinsics: BTreeMap::new(),
+        task: None,
+        tasks: 0,
     };
     emitter.arena_offsets()?;
     emitter.body(&kernel.body)?;
@@ -119,6 +123,7 @@ struct Emitter<'ctx, 'k> {
     args: PointerValue<'ctx>,
     dims: PointerValue<'ctx>,
     arena: PointerValue<'ctx>,
+    host: PointerValue<'ctx>,
     alias: Alias<'ctx>,
     /// The kind and node of `!invariant.load`.
     invariant: (u32, MetadataValue<'ctx>),
@@ -131,14 +136,18 @@ struct Emitter<'ctx, 'k> {
     /// The addresses of the buffers in use.
     bases: BTreeMap<Buf, PointerValue<'ctx>>,
     intrinsics: BTreeMap<(&'static str, Ty), FunctionValue<'ctx>>,
+    /// In the function of a task: where the addresses of buffers come from.
+    task: Option<tasks::Frame<'ctx>>,
+    /// The number of functions made for tasks.
+    tasks: u32,
 }
 
 impl<'ctx, 'k> Emitter<'ctx, 'k> {
-    /// The outermost block.  Each statement loads the addresses that it uses, so that few registers hold
+    /// The outermost block of a function.  Each statement loads the addresses that it uses, so that few registers hold
     /// addresses while it runs, however many buffers the function has.
     fn body(&mut self, body: &'k Block) -> Result<(), Bug> {
         for inst in &body.insts {
-            if let Inst::For(_) | Inst::If(_) = inst {
+            if inst.blocks().next().is_some() {
                 self.bases.clear();
                 let mut used = BTreeSet::new();
                 buffers(inst, &mut used);
@@ -183,6 +192,7 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
             Inst::Store { buf, offset, value, mask } => return self.store(*buf, *offset, *value, *mask),
             Inst::For(body) => return self.counted(body),
             Inst::If(branch) => return self.branch(branch),
+            Inst::Parallel(tasks) => return self.tasks(tasks),
         };
         self.define(result, value);
         Ok(())
@@ -288,16 +298,8 @@ fn vector(scalar: BasicTypeEnum, lanes: u32) -> BasicTypeEnum {
 
 /// The buffers that an instruction touches.
 fn buffers(inst: &Inst, used: &mut BTreeSet<Buf>) {
-    let mut visit = |block: &Block| block.insts.iter().for_each(|inst| buffers(inst, used));
-    match inst {
-        Inst::For(body) => visit(&body.body),
-        Inst::If(branch) => {
-            visit(&branch.then);
-            visit(&branch.otherwise);
-        }
-        Inst::Load { buf, .. } | Inst::Gather { buf, .. } | Inst::Store { buf, .. } => {
-            used.insert(*buf);
-        }
-        _ => {}
+    if let Inst::Load { buf, .. } | Inst::Gather { buf, .. } | Inst::Store { buf, .. } = inst {
+        used.insert(*buf);
     }
+    inst.blocks().flat_map(|block| &block.insts).for_each(|inst| buffers(inst, used));
 }

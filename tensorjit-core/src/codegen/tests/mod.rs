@@ -7,6 +7,7 @@ mod prims;
 mod rows;
 mod run;
 mod scalar;
+mod tasks;
 mod tiles;
 
 use std::ptr;
@@ -80,18 +81,11 @@ impl Compiled {
 
     /// Runs one on arguments that are long enough for what it touches.
     fn run(&self, symbol: &str, args: &[*mut u8], dims: &[i64], arena: &mut [u8]) {
-        unsafe extern "C" fn serial(
-            _: *const Host,
-            count: i64,
-            context: *mut u8,
-            task: unsafe extern "C" fn(*mut u8, i64),
-        ) {
-            for index in 0..count {
-                // SAFETY: the kernel gave both for each other.
-                unsafe { task(context, index) };
-            }
-        }
-        let host = Host { parallel_for: serial };
+        self.run_on(serial_host(), symbol, args, dims, arena);
+    }
+
+    /// [`Compiled::run`] with a host of the test's choice.
+    fn run_on(&self, host: Host, symbol: &str, args: &[*mut u8], dims: &[i64], arena: &mut [u8]) {
         let entry = self.loaded.entry(symbol).expect("is exported");
         // SAFETY: the test that wrote the kernel passes arguments as long as it needs.
         unsafe { entry(args.as_ptr(), dims.as_ptr(), arena.as_mut_ptr(), ptr::from_ref(&host)) };
@@ -109,6 +103,22 @@ impl Compiled {
         self.run(symbol, &args, &[samples.len() as i64], &mut []);
         output.chunks(result.size()).map(|bytes| Scalar::read(result, bytes)).collect()
     }
+}
+
+/// Runs tasks in order.
+fn serial_host() -> Host {
+    unsafe extern "C" fn serial(
+        _: *const Host,
+        count: i64,
+        context: *mut u8,
+        task: unsafe extern "C" fn(*mut u8, i64),
+    ) {
+        for index in 0..count {
+            // SAFETY: the kernel gave both for each other.
+            unsafe { task(context, index) };
+        }
+    }
+    Host { parallel_for: serial }
 }
 
 fn address<T>(slice: &mut [T]) -> *mut u8 {
