@@ -8,7 +8,9 @@ pub use tensorjit_runtime::abi::KernelInfo;
 /// The arrays of arguments and results.
 pub use tensorjit_runtime::ndarray;
 #[doc(inline)]
-pub use tensorjit_runtime::{Arg, ArgMut, Element, Error, ErrorKind, Result, Workspace, release_workspaces};
+pub use tensorjit_runtime::{
+    Arg, ArgMut, Element, Error, ErrorKind, Result, Workspace, release_workspaces, with_threads,
+};
 
 #[doc(hidden)]
 pub use tensorjit_macros::__expand;

@@ -10,7 +10,7 @@ use crate::check;
 use crate::dims::eval;
 use crate::error::Result;
 use crate::fault::{Context, Fault};
-use crate::host::SERIAL;
+use crate::host::HOST;
 use crate::level;
 use crate::outputs::Output;
 use crate::stack::Stack;
@@ -201,7 +201,7 @@ impl Launch<'_, '_> {
         }
         // SAFETY: every parameter has the address of dense elements of its shape, the symbols are those of the
         // shapes, the workspace has the size that the function asked for, and the checks it relies on have passed.
-        unsafe { entry(addresses.as_ptr(), symbols.as_ptr(), memory, &SERIAL) };
+        unsafe { entry(addresses.as_ptr(), symbols.as_ptr(), memory, &HOST) };
         if staged {
             for (address, (arg, param)) in addresses.iter().zip(args.iter().zip(function.params)) {
                 if param.role != Role::Input && !arg.is_dense() {

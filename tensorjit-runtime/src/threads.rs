@@ -1,0 +1,175 @@
+//! Which threads share the work of a call.
+//!
+//! The calling thread always works itself, at once.  Others are asked only by kernels whose work is worth it, and
+//! come from the ambient pool of rayon, or from one that [`with_threads`] chooses.
+
+use std::cell::Cell;
+
+#[cfg(feature = "threads")]
+use pools as team_of;
+#[cfg(not(feature = "threads"))]
+use serial as team_of;
+
+/// Who works for a thread.
+#[derive(Clone, Copy)]
+enum Team {
+    /// The ambient pool of rayon.
+    Ambient,
+    /// So many threads, itself among them.
+    Of(usize),
+}
+
+thread_local! {
+    static TEAM: Cell<Team> = const { Cell::new(Team::Ambient) };
+}
+
+/// Runs `body` on this thread; the tensor functions that it calls share their work among `threads` threads, this
+/// one among them.
+///
+/// With 1 (or 0) nothing is shared.  Elsewhere calls take the ambient pool of rayon, which is that of the thread
+/// that calls, or the global one: as many threads as the machine has processors unless the program or
+/// `RAYON_NUM_THREADS` says otherwise.  The results have the same bits for every number of threads.
+///
+/// The first use of a number starts its threads, which then sleep until they are needed, for as long as the
+/// program runs.  Where the system refuses threads, or without the feature `threads`, nothing is shared.
+///
+/// ```
+/// let answer = tensorjit_runtime::with_threads(2, || 6 * 7);
+/// assert_eq!(answer, 42);
+/// ```
+pub fn with_threads<R>(threads: usize, body: impl FnOnce() -> R) -> R {
+    /// Restores the team, also where `body` panics.
+    struct Restore(Team);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            TEAM.set(self.0);
+        }
+    }
+    let _restore = Restore(TEAM.replace(Team::Of(threads.max(1))));
+    body()
+}
+
+/// Runs `work` on this thread and, at the same time, on the others of its team, `most` threads in all at most;
+/// returns when it has returned on all.
+pub(crate) fn team(most: usize, work: &(dyn Fn() + Sync)) {
+    match TEAM.try_with(Cell::get) {
+        Ok(Team::Of(1)) => work(),
+        _ if most <= 1 => work(),
+        Ok(Team::Of(threads)) => team_of::chosen(threads, most, work),
+        // Where the thread is ending its choice may be gone.
+        Ok(Team::Ambient) | Err(_) => team_of::ambient(most, work),
+    }
+}
+
+/// Teams from the pools of rayon.
+#[cfg(feature = "threads")]
+mod pools {
+    use std::collections::BTreeMap;
+    use std::panic::catch_unwind;
+    use std::sync::{Mutex, PoisonError};
+
+    use rayon_core::{Scope, ThreadPool, ThreadPoolBuilder, current_num_threads, in_place_scope};
+
+    /// A team of the ambient pool: this thread, and all of the pool but one.
+    pub(super) fn ambient(most: usize, work: &(dyn Fn() + Sync)) {
+        // The first use starts the global pool and panics where it cannot, which must not reach a kernel.
+        let threads = catch_unwind(current_num_threads).unwrap_or(1);
+        match threads.min(most) {
+            0 | 1 => work(),
+            size => in_place_scope(|scope| share(scope, size - 1, work)),
+        }
+    }
+
+    /// A team of so many threads.
+    pub(super) fn chosen(threads: usize, most: usize, work: &(dyn Fn() + Sync)) {
+        match helpers(threads - 1) {
+            Some(pool) => pool.in_place_scope(|scope| share(scope, threads.min(most) - 1, work)),
+            None => work(),
+        }
+    }
+
+    /// Has `helpers` others do the work too.  A thread that has nothing left waits for them; where it belongs to
+    /// the pool it meanwhile does whatever else waits there.
+    fn share<'s>(scope: &Scope<'s>, helpers: usize, work: &'s (dyn Fn() + Sync)) {
+        for _ in 0..helpers {
+            scope.spawn(move |_| work());
+        }
+        work();
+    }
+
+    /// A pool of so many threads, which is kept for later calls; none where the system refuses.
+    fn helpers(threads: usize) -> Option<&'static ThreadPool> {
+        static POOLS: Mutex<BTreeMap<usize, &'static ThreadPool>> = Mutex::new(BTreeMap::new());
+        let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pool) = pools.get(&threads) {
+            return Some(pool);
+        }
+        let name = |index| format!("tensorjit-{index}");
+        let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()?;
+        let pool: &'static ThreadPool = Box::leak(Box::new(pool));
+        pools.insert(threads, pool);
+        Some(pool)
+    }
+}
+
+/// The calling thread alone.
+#[cfg(not(feature = "threads"))]
+mod serial {
+    pub(super) fn ambient(_most: usize, work: &(dyn Fn() + Sync)) {
+        work();
+    }
+
+    pub(super) fn chosen(_threads: usize, _most: usize, work: &(dyn Fn() + Sync)) {
+        work();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+    use std::sync::Mutex;
+    use std::thread::{self, ThreadId};
+
+    /// The threads that work in a team.
+    fn members(most: usize) -> usize {
+        let seen: Mutex<HashSet<ThreadId>> = Mutex::new(HashSet::new());
+        let mine = thread::current().id();
+        team(most, &|| {
+            // Long enough for the others to come.
+            thread::sleep(std::time::Duration::from_millis(20));
+            seen.lock().unwrap().insert(thread::current().id());
+        });
+        let seen = seen.into_inner().unwrap();
+        assert!(seen.contains(&mine), "the caller works itself");
+        seen.len()
+    }
+
+    #[test]
+    #[cfg(feature = "threads")]
+    fn the_choice_holds_inside_and_ends() {
+        assert_eq!(with_threads(3, || members(100)), 3);
+        assert_eq!(with_threads(3, || members(2)), 2, "no more than there are tasks");
+        assert_eq!(with_threads(3, || with_threads(1, || members(100))), 1);
+        let ambient = members(100);
+        assert!(std::panic::catch_unwind(|| with_threads(1, || panic!("ends early"))).is_err());
+        assert_eq!(members(100), ambient, "restored after a panic");
+    }
+
+    #[test]
+    #[cfg(feature = "threads")]
+    fn the_ambient_pool_is_the_callers() {
+        let pool = rayon_core::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+        assert_eq!(pool.install(|| members(100)), 4);
+        let alone = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        assert_eq!(alone.install(|| members(100)), 1);
+    }
+
+    #[test]
+    fn nothing_is_shared_by_one() {
+        assert_eq!(with_threads(1, || members(100)), 1);
+        assert_eq!(with_threads(0, || members(100)), 1);
+        assert_eq!(with_threads(8, || members(1)), 1);
+        assert_eq!(with_threads(8, || members(0)), 1);
+    }
+}
