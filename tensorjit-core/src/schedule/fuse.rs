@@ -2,7 +2,8 @@
 //!
 //! A group of loops runs over rows: the leading parallel axes that all its roots share.  Its stages follow one
 //! another within a row, so that a row stays in cache; the roots of a stage share the inner loops too, and
-//! hand values to each other in registers.  A product takes the maps of its result as its epilogue.
+//! hand values to each other in registers.  A fold of the rows themselves joins the loops that make them.  A product
+//! takes the maps of its result as its epilogue.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,23 +48,38 @@ const MOST_ROOTS: usize = 24;
 /// An epilogue is made for every register of the tile; a longer one costs more in code than a pass over the cache.
 const EPILOGUE_COST: u32 = 12;
 
-/// Cuts the roots into groups, in an order in which each group reads only earlier ones.
-pub(super) fn fuse(facts: &Facts, roots: &[Root]) -> Vec<Group> {
-    let mut fuser = Fuser { facts, roots, by_node: BTreeMap::new(), done: BTreeSet::new() };
-    fuser.by_node = roots.iter().enumerate().map(|(i, root)| (root.node, i)).collect();
+/// Cuts the roots into groups, in an order in which each group reads only earlier ones.  Folds that are made across
+/// the rows of a group become [`Kind::Across`].
+pub(super) fn fuse(facts: &Facts, roots: &mut [Root]) -> Vec<Group> {
+    let by_node = roots.iter().enumerate().map(|(i, root)| (root.node, i)).collect();
+    let mut fuser = Fuser { facts, roots, by_node, done: BTreeSet::new() };
     let mut groups = Vec::new();
     loop {
-        let first = fuser.ready().next();
-        let Some(first) = first else { return groups };
+        // A fold that could be made across rows waits for the loops over these rows.
+        let waits = |i: &usize| fuser.roots[*i].crossing.is_some();
+        let Some(first) = fuser.ready().find(|i| !waits(i)).or_else(|| fuser.ready().next()) else {
+            return groups;
+        };
         groups.push(fuser.grow(first));
     }
 }
 
 struct Fuser<'a> {
     facts: &'a Facts,
-    roots: &'a [Root],
+    roots: &'a mut [Root],
     by_node: BTreeMap<NodeId, usize>,
     done: BTreeSet<usize>,
+}
+
+/// How a root would become part of a group.
+struct Joining {
+    index: usize,
+    /// What it is there.
+    root: Root,
+    /// The rows that remain.
+    rows: usize,
+    /// Whether it opens a stage.
+    opens: bool,
 }
 
 impl Fuser<'_> {
@@ -78,37 +94,60 @@ impl Fuser<'_> {
     fn grow(&mut self, first: usize) -> Group {
         let root = &self.roots[first];
         let nest = match root.kind {
-            Kind::Map | Kind::Fold | Kind::Dot => Nest::Rows,
+            Kind::Map | Kind::Fold | Kind::Across | Kind::Dot => Nest::Rows,
             Kind::Product => Nest::Product,
             Kind::Scatter => Nest::Scatter,
         };
         let mut group = Group { nest, rows: root.parallel.len(), stages: vec![vec![first]] };
         self.done.insert(first);
         while group.roots().count() < MOST_ROOTS {
-            let related: Vec<usize> = self.ready().filter(|i| self.related(&group, *i)).collect();
-            if let Some((next, rows)) = related.iter().find_map(|i| Some((*i, self.joins_stage(&group, *i)?)))
-            {
-                group.rows = rows;
-                if let Some(stage) = group.stages.last_mut() {
-                    stage.push(next);
-                }
-                self.done.insert(next);
-            } else if let Some((next, rows)) =
-                related.iter().find_map(|i| Some((*i, self.opens_stage(&group, *i)?)))
-            {
-                group.rows = rows;
-                group.stages.push(vec![next]);
-                self.done.insert(next);
-            } else {
-                break;
+            let Some(joining) = self.next(&group) else { break };
+            group.rows = joining.rows;
+            match group.stages.last_mut() {
+                Some(stage) if !joining.opens => stage.push(joining.index),
+                _ => group.stages.push(vec![joining.index]),
             }
+            self.roots[joining.index] = joining.root;
+            self.done.insert(joining.index);
         }
         group
     }
 
+    /// The next root of a group: one that joins the last stage, or else one that opens a stage.
+    fn next(&self, group: &Group) -> Option<Joining> {
+        let related: Vec<(usize, Root)> = self
+            .ready()
+            .flat_map(|i| self.forms(group, i).into_iter().map(move |root| (i, root)))
+            .filter(|(_, root)| self.related(group, root))
+            .collect();
+        let joining = |opens: bool| {
+            related.iter().find_map(|(index, root)| {
+                let rows =
+                    if opens { self.opens_stage(group, root)? } else { self.joins_stage(group, root)? };
+                let rows = self.rows_across(group, root, rows)?;
+                Some(Joining { index: *index, root: root.clone(), rows, opens })
+            })
+        };
+        joining(false).or_else(|| joining(true))
+    }
+
+    /// What a root could be in a group: itself, or a fold across rows, of which there are as many as possible.
+    fn forms(&self, group: &Group, index: usize) -> Vec<Root> {
+        let root = &self.roots[index];
+        let most = if group.nest == Nest::Rows { group.rows } else { 0 };
+        let across = (1..=most).rev().filter_map(|rows| root.across(rows));
+        [root.clone()].into_iter().chain(across).collect()
+    }
+
+    /// The rows that remain of `rows`, which folds across them fix.
+    fn rows_across(&self, group: &Group, root: &Root, rows: usize) -> Option<usize> {
+        let wanted = if root.kind == Kind::Across { root.across } else { rows };
+        let fixed = group.roots().any(|member| self.roots[member].kind == Kind::Across);
+        (wanted <= rows && (!fixed || wanted == group.rows)).then_some(wanted)
+    }
+
     /// Whether sharing loops saves memory traffic: one reads the other, or both read the same elements.
-    fn related(&self, group: &Group, candidate: usize) -> bool {
-        let root = &self.roots[candidate];
+    fn related(&self, group: &Group, root: &Root) -> bool {
         root.reads.iter().any(|(leaf, at)| {
             group.roots().any(|member| {
                 let member = &self.roots[member];
@@ -121,9 +160,8 @@ impl Fuser<'_> {
     }
 
     /// The rows that remain if `candidate` became a stage of the group.
-    fn opens_stage(&self, group: &Group, candidate: usize) -> Option<usize> {
-        let root = &self.roots[candidate];
-        if group.nest != Nest::Rows || !matches!(root.kind, Kind::Map | Kind::Fold | Kind::Dot) {
+    fn opens_stage(&self, group: &Group, root: &Root) -> Option<usize> {
+        if group.nest != Nest::Rows || matches!(root.kind, Kind::Product | Kind::Scatter) {
             return None;
         }
         let rows = self.common_rows(group, root);
@@ -138,25 +176,28 @@ impl Fuser<'_> {
             .zip(&root.parallel)
             .take_while(|(a, b)| self.facts.same(a, b))
             .count();
-        let aligned =
-            root.reads.iter().filter(|(leaf, _)| self.is_member(group, *leaf)).map(|(_, at)| match at {
+        let aligned = root.reads.iter().filter_map(|(leaf, at)| {
+            let member = &self.roots[self.member(group, *leaf)?];
+            Some(match at {
+                // What is folded across the rows is known after the last of them.
+                _ if member.kind == Kind::Across => 0,
                 At::Axes(index) => aligned(index),
                 At::Flat(_) | At::Data => 0,
-            });
+            })
+        });
         aligned.fold(shared, usize::min)
     }
 
-    fn is_member(&self, group: &Group, leaf: NodeId) -> bool {
-        self.by_node.get(&leaf).is_some_and(|dep| group.roots().any(|member| member == *dep))
+    fn member(&self, group: &Group, leaf: NodeId) -> Option<usize> {
+        self.by_node.get(&leaf).copied().filter(|dep| group.roots().any(|member| member == *dep))
     }
 
     /// The rows that remain if `candidate` joined the last stage of the group.
-    fn joins_stage(&self, group: &Group, candidate: usize) -> Option<usize> {
-        let root = &self.roots[candidate];
+    fn joins_stage(&self, group: &Group, root: &Root) -> Option<usize> {
         let stage = group.stages.last()?;
         let rows = match (group.nest, root.kind) {
             (Nest::Product, Kind::Map) if root.cost <= EPILOGUE_COST => group.rows,
-            (Nest::Rows, Kind::Map | Kind::Fold | Kind::Dot) => self.common_rows(group, root),
+            (Nest::Rows, Kind::Map | Kind::Fold | Kind::Across | Kind::Dot) => self.common_rows(group, root),
             _ => return None,
         };
         let least = if group.rows == 0 && root.parallel.is_empty() { 0 } else { 1 };

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fuse::{Group, Nest};
+use super::order::{LANES_BYTES, is_one_block};
 use super::packing::Packing;
 use super::reads::{At, volume};
 use super::roots::{Kind, Root, stored, variable};
@@ -19,6 +20,17 @@ pub(super) struct Home {
     pub(super) arena: Option<Slot>,
     /// Offsets of the panels of a product's operands, left and right, where they are packed.
     pub(super) panels: [Option<Dim>; 2],
+    /// Of a fold across rows: the accumulators of each axis of the rows, outermost first.
+    pub(super) accumulators: Vec<Accumulators>,
+}
+
+/// Offsets of the accumulators of one axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Accumulators {
+    /// Of the blocks before; none where the result itself is the place.
+    pub(super) total: Option<Dim>,
+    /// Of the block at hand; none where there is one block.
+    pub(super) block: Option<Dim>,
 }
 
 /// A piece of the arena.
@@ -152,6 +164,7 @@ impl<'a> Placer<'a> {
                 {
                     memory.homes[root].panels[panel] = bytes.map(|bytes| self.arena.take(bytes, g, g));
                 }
+                memory.homes[root].accumulators = self.accumulators(g, root);
                 let readers = self.readers.get(&self.roots[root].node).cloned().unwrap_or_default();
                 let in_registers = |reader: usize, at: &At| {
                     let (group_of, stage) = self.position[reader];
@@ -166,14 +179,38 @@ impl<'a> Placer<'a> {
                 if copied[root] || !from_memory.is_empty() && home.arguments.is_empty() {
                     let last = readers.iter().map(|(reader, _)| self.position[*reader].0).max().unwrap_or(g);
                     let row = last == g && !copied[root] && group.nest == Nest::Rows && group.rows > 0;
-                    let extents = &self.roots[root].parallel[if row { group.rows } else { 0 }..];
-                    let size = self.graph.ty(self.roots[root].node).dtype.size() as i64;
+                    let ty = self.graph.ty(self.roots[root].node);
+                    let extents = &ty.shape[if row { group.rows } else { 0 }..];
+                    let size = ty.dtype.size() as i64;
                     let bytes = &volume(extents) * &Dim::constant(size);
                     let last = if copied[root] { usize::MAX } else { last };
                     home.arena = Some(Slot { offset: self.arena.take(bytes, g, last), row });
                 }
             }
         }
+    }
+
+    /// The accumulators of a fold across rows.
+    fn accumulators(&mut self, group: usize, root: usize) -> Vec<Accumulators> {
+        let Root { kind, node, folded, .. } = &self.roots[root];
+        if *kind != Kind::Across {
+            return Vec::new();
+        }
+        let ty = self.graph.ty(*node);
+        let bytes = match folded.is_empty() {
+            true => &volume(&ty.shape) * &Dim::constant(ty.dtype.size() as i64),
+            false => Dim::constant(LANES_BYTES),
+        };
+        let rows = &self.roots[root].parallel[..self.groups[group].rows];
+        let mut levels = Vec::new();
+        for (axis, extent) in rows.iter().enumerate() {
+            let mut take = |needed: bool| needed.then(|| self.arena.take(bytes.clone(), group, group));
+            levels.push(Accumulators {
+                total: take(axis > 0 || !folded.is_empty()),
+                block: take(!is_one_block(extent, 1)),
+            });
+        }
+        levels
     }
 
     /// A copy whose source is state that is overwritten reads a saved copy.

@@ -4,6 +4,7 @@
 //! stand; these three know nothing of the machine.  [`emit`] makes the loops for a target.
 
 mod cost;
+mod order;
 mod reads;
 mod roots;
 mod fuse;
@@ -30,8 +31,8 @@ pub struct Schedule<'a> {
 
 /// Plans a graph whose last outputs are the final values of the state inputs `states`, in order.
 pub fn schedule<'a>(graph: &'a Graph, states: &[u32]) -> Result<Schedule<'a>, Bug> {
-    let roots = roots::find(graph)?;
-    let groups = fuse::fuse(&graph.facts, &roots);
+    let mut roots = roots::find(graph)?;
+    let groups = fuse::fuse(&graph.facts, &mut roots);
     let memory = memory::place(graph, &roots, &groups, states);
     Ok(Schedule { graph, results: graph.outputs.len() - states.len(), roots, groups, memory })
 }

@@ -68,7 +68,7 @@ pub(super) fn volume(shape: &[Dim]) -> Dim {
 }
 
 /// What an element depends on.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Found {
     /// Elements of leaves.
     pub(super) reads: BTreeSet<Read>,

@@ -17,6 +17,8 @@ pub(super) enum Kind {
     Map,
     /// A fold of the elements of the operand along some axes, an arg-reduction included.
     Fold,
+    /// A fold whose outermost axes are the rows of its group: every row is folded into accumulators in memory.
+    Across,
     /// A contraction whose right operand has axes of its own: register tiles.
     Product,
     /// A contraction whose right operand has none: a fold of products.
@@ -52,6 +54,20 @@ pub(super) struct Root {
     pub(super) reads: Vec<Read>,
     /// The index expressions that it depends on by their values, over the same variables.
     pub(super) counts: Vec<Dim>,
+    /// Of a fold across rows: how many leading axes the rows are.
+    pub(super) across: usize,
+    /// Of a fold that can be made across rows: what it reads, over variables of the axes of its operand in order.
+    pub(super) crossing: Option<Box<Crossing>>,
+}
+
+/// A fold over the leading axes of its operand, or over all.
+#[derive(Clone, Debug)]
+pub(super) struct Crossing {
+    /// The extents of the operand.
+    shape: Vec<Dim>,
+    /// How many of its leading axes are folded.
+    folded: usize,
+    found: Found,
 }
 
 impl Root {
@@ -62,6 +78,27 @@ impl Root {
         self.natural = axes.iter().copied().eq(self.parallel.len()..operand.rank());
         self.by_lanes = axes.last().is_some_and(|axis| axis + 1 == operand.rank());
         self.lane_bytes = operand.dtype.size().max(4);
+    }
+
+    /// The same fold made across so many rows: a row is an index of the leading axes of the operand.
+    pub(super) fn across(&self, rows: usize) -> Option<Root> {
+        let Crossing { shape, folded, found } = &**self.crossing.as_ref()?;
+        let whole = *folded == shape.len();
+        // Where all axes are folded, the lanes are dealt out along the last, which stays inside a row.
+        if rows == 0 || !(rows == *folded && !whole || rows < *folded && whole) {
+            return None;
+        }
+        Some(Root {
+            kind: Kind::Across,
+            parallel: if whole { shape[..rows].to_vec() } else { shape.clone() },
+            folded: if whole { shape[rows..].to_vec() } else { Vec::new() },
+            natural: true,
+            reads: found.reads.iter().cloned().collect(),
+            counts: found.counts.iter().cloned().collect(),
+            across: rows,
+            crossing: None,
+            ..*self
+        })
     }
 }
 
@@ -99,6 +136,8 @@ fn root(graph: &Graph, is_leaf: &dyn Fn(NodeId) -> bool, node: NodeId) -> Result
         cost: 0,
         reads: Vec::new(),
         counts: Vec::new(),
+        across: 0,
+        crossing: None,
     };
     match &graph.node(node).op {
         Op::Reduce(op) => root.fold(graph.ty(inputs[0]), &op.axes),
@@ -138,7 +177,23 @@ fn root(graph: &Graph, is_leaf: &dyn Fn(NodeId) -> bool, node: NodeId) -> Result
     }
     root.reads = found.reads.into_iter().collect();
     root.counts = found.counts.into_iter().collect();
+    root.crossing = crossing(graph, is_leaf, node)?.map(Box::new);
     Ok(root)
+}
+
+/// How a fold of leading axes reads its operand.
+fn crossing(graph: &Graph, is_leaf: &dyn Fn(NodeId) -> bool, node: NodeId) -> Result<Option<Crossing>, Bug> {
+    let Op::Reduce(op) = &graph.node(node).op else { return Ok(None) };
+    let operand = graph.node(node).inputs[0];
+    let shape = graph.ty(operand).shape.clone();
+    let folded = op.axes.len();
+    if !op.axes.iter().copied().eq(0..folded) {
+        return Ok(None);
+    }
+    let variables: Vec<Dim> = (0..shape.len()).map(variable).collect();
+    let mut found = Found::default();
+    reads::collect(graph, &|id| is_leaf(id) && id != node, operand, &variables, &mut found)?;
+    Ok(Some(Crossing { shape, folded, found }))
 }
 
 /// Whether the elements of an operand along variable `last` are apart in memory.

@@ -1,6 +1,6 @@
 //! Folds: the order of every sum is stated here and in `docs/numerics.md`, and nowhere else.
 //!
-//! A folded axis is cut into blocks of [`BLOCK`] steps, which are folded one by one, and the blocks are folded in
+//! A folded axis is cut into blocks of [`BLOCK`](crate::schedule::order::BLOCK) steps, which are folded one by one, and the blocks are folded in
 //! turn.  Where the last axis of the operand is folded, a step there is a vector whose lanes are folded
 //! separately; at the end the upper half of the lanes is folded into the lower half until one is left.
 
@@ -12,15 +12,13 @@ use crate::graph::ops::reduce::ReduceKind;
 use crate::graph::table::Ew;
 use crate::graph::{NodeId, Op};
 use crate::lanes::{Cmp, Lanes, Prim, Val};
+use crate::schedule::order::{BLOCK, is_one_block};
 use crate::schedule::roots::{self, Kind};
 use tensorjit_runtime::abi::DType;
 
-/// Steps of a block.
-const BLOCK: i64 = 256;
-
 /// What a root folds with.
 #[derive(Clone, Copy, Debug)]
-enum Fold {
+pub(super) enum Fold {
     Reduce(ReduceKind, DType),
     /// The accumulators are the extreme value, NaN winning, and its index.
     Arg {
@@ -42,7 +40,7 @@ impl Fold {
 type Part<'f, 'a> = &'f mut dyn FnMut(&mut Emit<'a>, (Val, Val), &[Val]) -> Result<Vec<Val>, Bug>;
 
 impl<'a> Emit<'a> {
-    fn fold_of(&self, root: usize) -> Option<Fold> {
+    pub(super) fn fold_of(&self, root: usize) -> Option<Fold> {
         let node = self.graph.node(self.roots[root].node);
         let dtype = |id: NodeId| self.graph.ty(id).dtype;
         match &node.op {
@@ -53,8 +51,13 @@ impl<'a> Emit<'a> {
         }
     }
 
+    /// The folds that a stage makes as a whole.
     fn folds(&self, stage: &[usize]) -> Vec<Fold> {
-        stage.iter().filter_map(|root| self.fold_of(*root)).collect()
+        stage.iter().filter_map(|root| self.inner_fold(*root)).collect()
+    }
+
+    fn inner_fold(&self, root: usize) -> Option<Fold> {
+        self.fold_of(root).filter(|_| !self.roots[root].folded.is_empty())
     }
 
     /// Computes the roots of a stage over folded axes: maps at every element, folds as a whole.
@@ -63,7 +66,7 @@ impl<'a> Emit<'a> {
     /// axis where `by_lanes`, otherwise each lane folds by itself.
     pub(super) fn fold_stage(&mut self, stage: &[usize], at: &[Dim], by_lanes: bool) -> Result<(), Bug> {
         let (mut axes, mut bytes) = (Vec::new(), 4);
-        for root in stage.iter().map(|i| &self.roots[*i]).filter(|root| root.kind != Kind::Map) {
+        for root in stage.iter().map(|i| &self.roots[*i]).filter(|root| !root.folded.is_empty()) {
             (axes, bytes) = (root.folded.clone(), root.lane_bytes);
         }
         let lanes = match (by_lanes, axes.last()) {
@@ -79,8 +82,12 @@ impl<'a> Emit<'a> {
         let folded = self.fold_axes(stage, at, &axes, lanes, by_lanes, &initial)?;
         let mut folded = folded.into_iter();
         for root in stage {
-            let Some(fold) = self.fold_of(*root) else { continue };
+            let Some(fold) = self.inner_fold(*root) else { continue };
             let accumulators: Vec<Val> = folded.by_ref().take(fold.width()).collect();
+            if self.roots[*root].kind == Kind::Across {
+                self.fold_row_across(*root, accumulators[0])?;
+                continue;
+            }
             let result = if by_lanes { self.fold_halves(fold, accumulators)? } else { accumulators };
             let value = result[result.len() - 1];
             self.finish(*root, at, value);
@@ -89,7 +96,7 @@ impl<'a> Emit<'a> {
     }
 
     /// Two registers of lanes; fewer where the axis is a shorter constant, which changes no bit.
-    fn fold_lanes(&self, extent: &Dim, bytes: usize) -> u32 {
+    pub(super) fn fold_lanes(&self, extent: &Dim, bytes: usize) -> u32 {
         let lanes = self.vector_lanes(bytes);
         match extent.as_const() {
             Some(extent) if extent < i64::from(lanes) => (extent.max(1) as u32).next_power_of_two(),
@@ -163,7 +170,7 @@ impl<'a> Emit<'a> {
     ) -> Result<Vec<Val>, Bug> {
         let (zero, end) = (self.int(0), self.scalar_index(extent)?);
         let block = BLOCK * step;
-        if extent.as_const().is_some_and(|extent| extent <= block) {
+        if is_one_block(extent, step) {
             return if extent.is(0) { Ok(initial.to_vec()) } else { part(self, (zero, end), initial) };
         }
         let (from, total) = self.b.open_loop((zero, end, block), initial);
@@ -183,7 +190,7 @@ impl<'a> Emit<'a> {
         let mut carried = carried.iter().copied();
         let mut next = Vec::new();
         for root in stage {
-            let Some(fold) = self.fold_of(*root) else {
+            let Some(fold) = self.inner_fold(*root) else {
                 self.compute(*root, at)?;
                 continue;
             };
@@ -242,7 +249,7 @@ impl<'a> Emit<'a> {
     }
 
     /// Folds two accumulators, the elements of `a` coming first.
-    fn combine(&mut self, fold: Fold, a: &[Val], b: &[Val]) -> Result<Vec<Val>, Bug> {
+    pub(super) fn combine(&mut self, fold: Fold, a: &[Val], b: &[Val]) -> Result<Vec<Val>, Bug> {
         let function = match fold {
             Fold::Dot(_) | Fold::Reduce(ReduceKind::Sum, _) => Ew::Add,
             Fold::Reduce(ReduceKind::Prod, _) => Ew::Mul,
@@ -276,7 +283,7 @@ impl<'a> Emit<'a> {
     }
 
     /// The value of no elements.
-    fn identity(&mut self, fold: Fold) -> Vec<Val> {
+    pub(super) fn identity(&mut self, fold: Fold) -> Vec<Val> {
         let number = |emit: &mut Self, dtype: DType, float: f64, int: i64| {
             if dtype.is_float() { emit.b.float(dtype, float) } else { emit.b.int(dtype, int) }
         };
@@ -305,7 +312,7 @@ impl<'a> Emit<'a> {
     }
 
     /// Folds the lanes: the upper half into the lower half until one is left.
-    fn fold_halves(&mut self, fold: Fold, mut accumulators: Vec<Val>) -> Result<Vec<Val>, Bug> {
+    pub(super) fn fold_halves(&mut self, fold: Fold, mut accumulators: Vec<Val>) -> Result<Vec<Val>, Bug> {
         while self.b.lanes(accumulators[0]) > 1 {
             let low: Vec<Val> = accumulators.iter().map(|v| self.b.half(*v, false)).collect();
             let high: Vec<Val> = accumulators.iter().map(|v| self.b.half(*v, true)).collect();

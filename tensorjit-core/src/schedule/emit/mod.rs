@@ -1,5 +1,6 @@
 //! From groups to loops: each kind of group has its file; what an element is worth is [`value`]'s.
 
+mod across;
 mod fold;
 mod index;
 mod lanes;
@@ -68,6 +69,8 @@ struct Emit<'a> {
     pending: Vec<(usize, Vec<Dim>, Val)>,
     /// What has been evaluated in the current scope.
     memo: BTreeMap<(NodeId, Vec<Dim>), Val>,
+    /// The folds across the rows of the group at hand.
+    across: Vec<across::Across>,
     /// The root being computed, which is not read from memory.
     computing: Option<NodeId>,
 }
@@ -98,6 +101,7 @@ pub(super) fn emit(
         bound: BTreeMap::new(),
         pending: Vec::new(),
         memo: BTreeMap::new(),
+        across: Vec::new(),
         computing: None,
     };
     emit.declare(results);

@@ -24,6 +24,9 @@ impl<'a> Emit<'a> {
     pub(super) fn rows(&mut self, group: &Group) -> Result<(), Bug> {
         let first = &self.roots[group.stages[0][0]];
         let extents = first.parallel[..group.rows].to_vec();
+        if group.roots().any(|root| self.roots[root].kind == Kind::Across) {
+            return self.rows_across(group, &extents);
+        }
         let extents = self.collapse(group, extents);
         // Where nothing is left inside a row, the last axis of the rows is the one for vectors.
         let inner = group.roots().any(|root| {
@@ -72,7 +75,7 @@ impl<'a> Emit<'a> {
         (bytes, registers)
     }
 
-    fn stages(&mut self, group: &Group, at: &[Dim]) -> Result<(), Bug> {
+    pub(super) fn stages(&mut self, group: &Group, at: &[Dim]) -> Result<(), Bug> {
         for stage in &group.stages {
             for root in stage {
                 if let Some(stored) = self.stored.get(&self.roots[*root].node) {
@@ -86,7 +89,7 @@ impl<'a> Emit<'a> {
     }
 
     fn stage(&mut self, group: &Group, stage: &[usize], at: &[Dim]) -> Result<(), Bug> {
-        let folds = stage.iter().map(|root| &self.roots[*root]).find(|root| root.kind != Kind::Map);
+        let folds = stage.iter().map(|root| &self.roots[*root]).find(|root| !root.folded.is_empty());
         let frame: &Root = folds.unwrap_or(&self.roots[stage[0]]);
         let (parallel, by_lanes) = (frame.parallel[group.rows..].to_vec(), frame.by_lanes);
         let folded = !frame.folded.is_empty();

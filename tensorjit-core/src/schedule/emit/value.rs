@@ -12,6 +12,7 @@ use crate::graph::ops::{Guard, Source};
 use crate::graph::{NodeId, Op};
 use crate::lanes::{Cmp, Lanes, Prim, Val};
 use crate::schedule::reads;
+use crate::schedule::roots::Kind;
 
 impl Emit<'_> {
     /// The element of `node` at `at`: a scalar where it is the same in all lanes.
@@ -183,8 +184,11 @@ impl Emit<'_> {
         self.b.prim(Prim::Xor, &[mask, yes])
     }
 
-    /// Computes an element of a map.
+    /// Computes an element of a map, or folds one across rows.
     pub(super) fn compute(&mut self, root: usize, at: &[Dim]) -> Result<(), Bug> {
+        if self.roots[root].kind == Kind::Across {
+            return self.fold_element_across(root, at);
+        }
         let node = self.roots[root].node;
         let outer = self.computing.replace(node);
         let value = self.evaluate(node, at)?;

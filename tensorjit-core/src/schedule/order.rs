@@ -1,0 +1,14 @@
+//! How folds are cut; `emit/fold.rs` and `docs/numerics.md` state the whole order.
+
+use crate::dim::Dim;
+
+/// Steps of a block.
+pub(super) const BLOCK: i64 = 256;
+
+/// Bytes of the lanes into which a fold is dealt out: two registers of the widest level.
+pub(super) const LANES_BYTES: i64 = 128;
+
+/// Whether so many steps are one block at every call.
+pub(super) fn is_one_block(steps: &Dim, step: i64) -> bool {
+    steps.as_const().is_some_and(|steps| steps <= BLOCK * step)
+}
