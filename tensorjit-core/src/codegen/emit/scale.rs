@@ -1,4 +1,4 @@
-//! Scaling by powers of two: one instruction where AVX-512 fills a register, else two factors.
+//! Scaling by powers of two: one instruction for each register with AVX-512, else two factors.
 
 use inkwell::values::{BasicValueEnum, InstructionOpcode as Op};
 use tensorjit_runtime::abi::DType;
@@ -16,11 +16,22 @@ impl<'ctx> Emitter<'ctx, '_> {
         b: BasicValueEnum<'ctx>,
     ) -> Result<BasicValueEnum<'ctx>, Bug> {
         let bits = 8 * ty.dtype.size() as u32 * ty.lanes;
-        if self.kernel.target.vector_bits == 512 && bits == 512 {
-            self.scale_in_register(ty, a, b)
-        } else {
-            self.scale_by_factors(ty, a, b)
+        if self.kernel.target.vector_bits < 512 || bits < 128 {
+            return self.scale_by_factors(ty, a, b);
         }
+        if bits <= 512 {
+            return self.scale_in_register(ty, a, b);
+        }
+        // The instruction takes one register: each half by itself.
+        let (a, b) = (a.into_vector_value(), b.into_vector_value());
+        let half = Ty { lanes: ty.lanes / 2, ..ty };
+        let mut scaled = Vec::with_capacity(2);
+        for first in [0, half.lanes] {
+            let lanes = first..first + half.lanes;
+            let (a, b) = (self.pick(a, a, lanes.clone())?, self.pick(b, b, lanes)?);
+            scaled.push(self.scale(half, a.into(), b.into())?.into_vector_value());
+        }
+        Ok(self.pick(scaled[0], scaled[1], 0..ty.lanes)?.into())
     }
 
     fn scale_in_register(
@@ -29,15 +40,22 @@ impl<'ctx> Emitter<'ctx, '_> {
         a: BasicValueEnum<'ctx>,
         b: BasicValueEnum<'ctx>,
     ) -> Result<BasicValueEnum<'ctx>, Bug> {
-        // The rounding mode is the one that is set.
+        // The rounding mode is the one that is set; only the widest form can say another.
         const CURRENT_DIRECTION: u64 = 4;
-        let (name, mask) = match ty.dtype {
-            DType::F32 => ("llvm.x86.avx512.mask.scalef.ps.512", self.context.i16_type()),
-            _ => ("llvm.x86.avx512.mask.scalef.pd.512", self.context.i8_type()),
+        let (name, wide) = match (ty.dtype, ty.lanes) {
+            (DType::F32, 4) => ("llvm.x86.avx512.mask.scalef.ps.128", false),
+            (DType::F32, 8) => ("llvm.x86.avx512.mask.scalef.ps.256", false),
+            (DType::F32, _) => ("llvm.x86.avx512.mask.scalef.ps.512", true),
+            (_, 2) => ("llvm.x86.avx512.mask.scalef.pd.128", false),
+            (_, 4) => ("llvm.x86.avx512.mask.scalef.pd.256", false),
+            (..) => ("llvm.x86.avx512.mask.scalef.pd.512", true),
         };
+        let mask = if ty.lanes == 16 { self.context.i16_type() } else { self.context.i8_type() };
+        let mut args = vec![a.into(), b.into(), a.into(), mask.const_all_ones().into()];
+        if wide {
+            args.push(self.context.i32_type().const_int(CURRENT_DIRECTION, false).into());
+        }
         let function = self.declare(name, &[])?;
-        let rounding = self.context.i32_type().const_int(CURRENT_DIRECTION, false);
-        let args = [a.into(), b.into(), a.into(), mask.const_all_ones().into(), rounding.into()];
         let call = self.builder.build_call(function, &args, "")?;
         call.try_as_basic_value().basic().ok_or_else(|| super::bug(format!("{name} has no value")))
     }

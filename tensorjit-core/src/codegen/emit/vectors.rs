@@ -1,7 +1,7 @@
 //! What makes vectors, takes them apart, and crosses their lanes.
 
 use inkwell::types::VectorType;
-use inkwell::values::{BasicValueEnum, IntValue};
+use inkwell::values::{BasicValueEnum, IntValue, VectorValue};
 
 use super::{Emitter, vector};
 use crate::diag::Bug;
@@ -44,11 +44,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             let lane = index.const_int(first.into(), false);
             return Ok(self.builder.build_extract_element(whole, lane, "")?);
         }
-        let selector: Vec<IntValue> =
-            (first..first + lanes).map(|lane| index.const_int(lane.into(), false)).collect();
-        let selector = VectorType::const_vector(&selector);
-        let poison = whole.get_type().get_poison();
-        Ok(self.builder.build_shuffle_vector(whole, poison, selector, "")?.into())
+        Ok(self.pick(whole, whole.get_type().get_poison(), first..first + lanes)?.into())
     }
 
     pub(super) fn shuffle(
@@ -57,13 +53,21 @@ impl<'ctx> Emitter<'ctx, '_> {
         second: Val,
         order: &[u32],
     ) -> Result<BasicValueEnum<'ctx>, Bug> {
-        let (first, second) = (self.value(first)?, self.value(second)?);
+        let (first, second) =
+            (self.value(first)?.into_vector_value(), self.value(second)?.into_vector_value());
+        Ok(self.pick(first, second, order.iter().copied())?.into())
+    }
+
+    /// Lanes of two vectors; those of the second have the numbers after those of the first.
+    pub(super) fn pick(
+        &self,
+        first: VectorValue<'ctx>,
+        second: VectorValue<'ctx>,
+        order: impl Iterator<Item = u32>,
+    ) -> Result<VectorValue<'ctx>, Bug> {
         let index = self.context.i32_type();
-        let selector: Vec<IntValue> =
-            order.iter().map(|lane| index.const_int((*lane).into(), false)).collect();
-        let selector = VectorType::const_vector(&selector);
-        let (first, second) = (first.into_vector_value(), second.into_vector_value());
-        Ok(self.builder.build_shuffle_vector(first, second, selector, "")?.into())
+        let order: Vec<IntValue> = order.map(|lane| index.const_int(lane.into(), false)).collect();
+        Ok(self.builder.build_shuffle_vector(first, second, VectorType::const_vector(&order), "")?)
     }
 
     pub(super) fn extract(&self, vector: Val, lane: u32) -> Result<BasicValueEnum<'ctx>, Bug> {
