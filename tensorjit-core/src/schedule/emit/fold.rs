@@ -20,6 +20,12 @@ use tensorjit_runtime::abi::DType;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fold {
     Reduce(ReduceKind, DType),
+    /// The extreme of floats.  The accumulators are the extreme of what has come since the last NaN, and a NaN once
+    /// one has come, so that the chain from step to step is one comparison and one choice.
+    Extreme {
+        least: bool,
+        dtype: DType,
+    },
     /// The accumulators are the extreme value, NaN winning, and its index.
     Arg {
         least: bool,
@@ -32,7 +38,7 @@ pub(super) enum Fold {
 impl Fold {
     /// The number of its accumulators.
     fn width(self) -> usize {
-        if matches!(self, Fold::Arg { .. }) { 2 } else { 1 }
+        if matches!(self, Fold::Arg { .. } | Fold::Extreme { .. }) { 2 } else { 1 }
     }
 }
 
@@ -44,7 +50,12 @@ impl<'a> Emit<'a> {
         let node = self.graph.node(self.roots[root].node);
         let dtype = |id: NodeId| self.graph.ty(id).dtype;
         match &node.op {
-            Op::Reduce(op) => Some(Fold::Reduce(op.kind, node.ty.dtype)),
+            Op::Reduce(op) => Some(match op.kind {
+                ReduceKind::Max | ReduceKind::Min if node.ty.dtype.is_float() => {
+                    Fold::Extreme { least: op.kind == ReduceKind::Min, dtype: node.ty.dtype }
+                }
+                kind => Fold::Reduce(kind, node.ty.dtype),
+            }),
             Op::ArgReduce(op) => Some(Fold::Arg { least: op.least, dtype: dtype(node.inputs[0]) }),
             Op::Contract(_) => Some(Fold::Dot(node.ty.dtype)),
             _ => None,
@@ -89,7 +100,7 @@ impl<'a> Emit<'a> {
                 continue;
             }
             let result = if by_lanes { self.fold_halves(fold, accumulators)? } else { accumulators };
-            let value = result[result.len() - 1];
+            let value = self.folded(fold, &result);
             self.finish(*root, at, value);
         }
         self.flush()
@@ -234,6 +245,7 @@ impl<'a> Emit<'a> {
                 let index = self.lane_index(&at[at.len() - 1])?;
                 self.combine(fold, accumulators, &[values[0], index])
             }
+            Fold::Extreme { .. } => self.combine(fold, accumulators, &[values[0], values[0]]),
             Fold::Reduce(..) => self.combine(fold, accumulators, &values),
         }
     }
@@ -257,9 +269,27 @@ impl<'a> Emit<'a> {
             Fold::Reduce(ReduceKind::Min, _) => Ew::Minimum,
             Fold::Reduce(ReduceKind::Any, _) => Ew::Or,
             Fold::Reduce(ReduceKind::All, _) => Ew::And,
+            Fold::Extreme { least, .. } => {
+                let better = self.b.prim(Prim::Cmp(if least { Cmp::Lt } else { Cmp::Gt }), &[a[0], b[0]]);
+                let nan = self.b.prim(Prim::Cmp(Cmp::Ne), &[b[1], b[1]]);
+                return Ok(vec![
+                    self.b.prim(Prim::Select, &[better, a[0], b[0]]),
+                    self.b.prim(Prim::Select, &[nan, b[1], a[1]]),
+                ]);
+            }
             Fold::Arg { least, dtype } => return self.combine_arg(least, dtype, a, b),
         };
         Ok(vec![self.apply(function, &[a[0], b[0]])?])
+    }
+
+    /// The value of the accumulators at the end.
+    fn folded(&mut self, fold: Fold, accumulators: &[Val]) -> Val {
+        let last = accumulators[accumulators.len() - 1];
+        if !matches!(fold, Fold::Extreme { .. }) {
+            return last;
+        }
+        let nan = self.b.prim(Prim::Cmp(Cmp::Ne), &[last, last]);
+        self.b.prim(Prim::Select, &[nan, last, accumulators[0]])
     }
 
     /// The extreme of two candidates; of equals, and of two NaN, the one with the lower index.
@@ -287,7 +317,10 @@ impl<'a> Emit<'a> {
         let number = |emit: &mut Self, dtype: DType, float: f64, int: i64| {
             if dtype.is_float() { emit.b.float(dtype, float) } else { emit.b.int(dtype, int) }
         };
-        let (Fold::Reduce(_, dtype) | Fold::Dot(dtype) | Fold::Arg { dtype, .. }) = fold;
+        let (Fold::Reduce(_, dtype)
+        | Fold::Dot(dtype)
+        | Fold::Extreme { dtype, .. }
+        | Fold::Arg { dtype, .. }) = fold;
         let (least_int, greatest_int) = match dtype {
             DType::I32 => (i32::MIN.into(), i32::MAX.into()),
             _ => (i64::MIN, i64::MAX),
@@ -295,11 +328,11 @@ impl<'a> Emit<'a> {
         match fold {
             Fold::Reduce(ReduceKind::Sum, dtype) | Fold::Dot(dtype) => vec![number(self, dtype, 0.0, 0)],
             Fold::Reduce(ReduceKind::Prod, dtype) => vec![number(self, dtype, 1.0, 1)],
-            Fold::Reduce(ReduceKind::Max, dtype) => {
-                vec![number(self, dtype, f64::NEG_INFINITY, least_int)]
-            }
-            Fold::Reduce(ReduceKind::Min, dtype) => {
-                vec![number(self, dtype, f64::INFINITY, greatest_int)]
+            Fold::Reduce(ReduceKind::Max, dtype) => vec![self.b.int(dtype, least_int)],
+            Fold::Reduce(ReduceKind::Min, dtype) => vec![self.b.int(dtype, greatest_int)],
+            Fold::Extreme { least, dtype } => {
+                let worst = if least { f64::INFINITY } else { f64::NEG_INFINITY };
+                vec![self.b.float(dtype, worst), self.b.float(dtype, 0.0)]
             }
             Fold::Reduce(ReduceKind::Any, _) => vec![self.b.int(DType::Bool, 0)],
             Fold::Reduce(ReduceKind::All, _) => vec![self.b.int(DType::Bool, 1)],
