@@ -12,7 +12,7 @@ use crate::dim::Dim;
 use crate::graph::{self, Graph, NodeId};
 use crate::loops::verify::verify;
 use crate::loops::{Kernel, Target};
-use crate::schedule;
+use crate::schedule::{self, tasks::Grain};
 use crate::simplify;
 use crate::sizes::{self, Size};
 
@@ -59,6 +59,7 @@ pub type Watch<'w> = dyn FnMut(Stage, Duration, &dyn Fn() -> String) + 'w;
 pub struct Prepared {
     graph: Graph,
     states: Vec<u32>,
+    grain: Grain,
 }
 
 /// The loops of a function for each target, and what a call must know of them.
@@ -81,7 +82,7 @@ pub fn prepare(graph: Graph, states: &[u32], watch: &mut Watch<'_>) -> Result<Pr
     let graph = stage(Stage::Expanded, watch, || autodiff::run(graph))?;
     graph::verify::verify_differentiated(&graph, Stage::Expanded.name())?;
     let graph = stage(Stage::Simplified, watch, || Ok(simplify::run(graph)?))?;
-    Ok(Prepared { graph, states: states.to_vec() })
+    Ok(Prepared { graph, states: states.to_vec(), grain: Grain::default() })
 }
 
 impl Prepared {
@@ -90,11 +91,17 @@ impl Prepared {
         &self.graph
     }
 
+    /// Has work of another size shared among threads than pays on most machines.
+    #[must_use]
+    pub fn with_grain(self, grain: Grain) -> Prepared {
+        Prepared { grain, ..self }
+    }
+
     /// Schedules, and makes the loops for every target.
     ///
     /// An error of the user is a size that no machine has.
     pub fn lower(&self, targets: &[Target], watch: &mut Watch<'_>) -> Result<Lowered, Failure> {
-        let schedule = schedule::schedule(&self.graph, &self.states)?;
+        let schedule = schedule::schedule(&self.graph, &self.states, self.grain)?;
         let workspace = schedule.workspace().clone();
         let sizes = sizes::unchecked(&self.graph, &workspace)?;
         if let Some(problem) = sizes::too_large(&self.graph.facts, &workspace, self.largest()) {

@@ -1,9 +1,11 @@
 //! Compiled graphs in this process, beside the oracle: for the tests of this workspace.
 
+pub mod crew;
+
 use std::ptr;
 use std::time::Instant;
 
-use tensorjit_runtime::abi::{DType, Level};
+use tensorjit_runtime::abi::{DType, Host, Level};
 
 use crate::codegen::{self, Visibility, load::Loaded, targets};
 use crate::diag::{Bug, Failure};
@@ -13,6 +15,7 @@ use crate::graph::value::{Env, Scalar, Value};
 use crate::graph::{Graph, Type};
 use crate::loops::Kernel;
 use crate::pipeline::{self, Prepared, Watch};
+use crate::schedule::tasks::Grain;
 use crate::sizes::Size;
 
 /// A graph compiled for every level that this machine has.
@@ -42,7 +45,17 @@ const SYMBOL: &str = "kernel";
 impl Program {
     /// Compiles a checked graph.
     pub fn compile(graph: Graph, states: &[u32], watch: &mut Watch<'_>) -> Result<Program, Failure> {
-        let prepared = pipeline::prepare(graph, states, watch)?;
+        Program::compile_with(Grain::default(), graph, states, watch)
+    }
+
+    /// Compiles a checked graph, of which work of the given size is shared.
+    pub fn compile_with(
+        grain: Grain,
+        graph: Graph,
+        states: &[u32],
+        watch: &mut Watch<'_>,
+    ) -> Result<Program, Failure> {
+        let prepared = pipeline::prepare(graph, states, watch)?.with_grain(grain);
         let triple = "x86_64-unknown-linux-gnu";
         let all = targets::targets(triple, None).map_err(|error| Bug::new("testing", error.to_string()))?;
         let all: Vec<_> = all.into_iter().filter(|target| has(target.level)).collect();
@@ -94,8 +107,20 @@ impl Program {
     /// The outputs for values of the symbols and the inputs, computed by the code for `level`, every buffer
     /// flush against a guard page.
     pub fn run(&self, level: Level, dims: &[i64], inputs: &[Value], side: Side) -> Result<Vec<Value>, Bug> {
+        self.run_on(&crew::SERIAL, level, dims, inputs, side)
+    }
+
+    /// [`Program::run`] with tasks run by a host of the test's choice.
+    pub fn run_on(
+        &self,
+        host: &Host,
+        level: Level,
+        dims: &[i64],
+        inputs: &[Value],
+        side: Side,
+    ) -> Result<Vec<Value>, Bug> {
         let memory = self.memory(dims, inputs, side)?;
-        self.call(level, dims, &memory, 1)?;
+        self.call(host, level, dims, &memory, 1)?;
         let env = Env { dims };
         let mut outputs = Vec::new();
         for (i, output) in self.graph().outputs.iter().enumerate() {
@@ -113,7 +138,7 @@ impl Program {
         let memory = self.memory(dims, inputs, Side::Front)?;
         let once = |count| -> Result<f64, Bug> {
             let start = thread_seconds();
-            self.call(level, dims, &memory, count)?;
+            self.call(&crew::SERIAL, level, dims, &memory, count)?;
             Ok((thread_seconds() - start) / f64::from(count))
         };
         // Each sample takes a millisecond or one call.
@@ -158,15 +183,15 @@ impl Program {
         Ok(Memory { buffers, arena })
     }
 
-    fn call(&self, level: Level, dims: &[i64], memory: &Memory, count: u32) -> Result<(), Bug> {
+    fn call(&self, host: &Host, level: Level, dims: &[i64], memory: &Memory, count: u32) -> Result<(), Bug> {
         let pointers: Vec<*mut u8> = memory.buffers.iter().map(|buffer| buffer.start).collect();
         let loaded = self.levels.iter().find(|(l, _)| *l == level);
         let Some((_, loaded)) = loaded else { return Err(Bug::new("testing", "no code for this level")) };
         let entry = loaded.entry(SYMBOL)?;
         for _ in 0..count {
             // SAFETY: the buffers have the sizes that the graph states for these dimensions, the arena the
-            // size that the schedule states, and `loaded` outlives the call; kernels without tasks read no host.
-            unsafe { entry(pointers.as_ptr(), dims.as_ptr(), memory.arena.start, ptr::null()) };
+            // size that the schedule states, and `loaded` and the host outlive the call.
+            unsafe { entry(pointers.as_ptr(), dims.as_ptr(), memory.arena.start, host) };
         }
         Ok(())
     }

@@ -4,10 +4,12 @@ mod extents;
 mod memory;
 mod objects;
 mod rows;
+mod tasks;
 
 use tensorjit_core::check::CheckedFunction;
 use tensorjit_core::dim::Dim;
 use tensorjit_core::graph::value::{Env, Value};
+use tensorjit_core::schedule::tasks::Grain;
 use tensorjit_core::testing::{Program, Side, sample};
 use tensorjit_runtime::abi::Level;
 
@@ -26,6 +28,13 @@ impl Compiled {
             support::function(text).and_then(|function| Ok((support::compile(&function)?, function)));
         let (program, function) = compiled.unwrap_or_else(|message| panic!("{message}\n{text}"));
         Compiled { function, program }
+    }
+
+    /// The same, of which work of the given size is shared.
+    fn with_grain(text: &str, grain: Grain) -> Compiled {
+        let function = support::function(text).unwrap_or_else(|message| panic!("{message}\n{text}"));
+        let program = support::compile_with(grain, &function);
+        Compiled { program: program.unwrap_or_else(|message| panic!("{message}\n{text}")), function }
     }
 
     /// The values of the symbols, by name.

@@ -3,6 +3,7 @@
 use tensorjit_core::check::{CheckedFunction, check};
 use tensorjit_core::diag::{Diagnostic, Failure};
 use tensorjit_core::graph::value::{Env, Scalar, Value};
+use tensorjit_core::schedule::tasks::Grain;
 use tensorjit_core::syntax::parse_text;
 use tensorjit_core::testing::{Program, sample, states};
 
@@ -35,7 +36,12 @@ pub(crate) fn function(text: &str) -> Result<CheckedFunction, String> {
 
 /// Compiles a checked function for every level of this machine.
 pub(crate) fn compile(function: &CheckedFunction) -> Result<Program, String> {
-    Program::compile(function.graph.clone(), &states(function), &mut |_, _, _| {})
+    compile_with(Grain::default(), function)
+}
+
+/// Compiles a checked function, of which work of the given size is shared.
+pub(crate) fn compile_with(grain: Grain, function: &CheckedFunction) -> Result<Program, String> {
+    Program::compile_with(grain, function.graph.clone(), &states(function), &mut |_, _, _| {})
         .map_err(|failure| format!("{}: {failure}", function.name))
 }
 

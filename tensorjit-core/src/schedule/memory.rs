@@ -7,6 +7,7 @@ use super::order::{LANES_BYTES, is_one_block};
 use super::packing::Packing;
 use super::reads::{At, volume};
 use super::roots::{Kind, Root, stored, variable};
+use super::tasks::{self, Grain};
 use crate::dim::Dim;
 use crate::dim::facts::Facts;
 use crate::graph::{Graph, NodeId, Op};
@@ -40,7 +41,12 @@ pub(super) struct Slot {
     pub(super) offset: Dim,
     /// Whether it holds one row of the group at a time.
     pub(super) row: bool,
+    /// Where every task has a row of its own: the elements from one to the next.
+    pub(super) slice: Option<Dim>,
 }
+
+/// Bytes of a cache line: tasks share none.
+const LINE: i64 = 64;
 
 /// A copy after all loops: of a leaf, or of what an earlier copy has saved, to an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,11 +69,12 @@ pub(super) struct Memory {
 }
 
 /// Gives every root a home.  `states` are the inputs that the last outputs overwrite, in order.
-pub(super) fn place(graph: &Graph, roots: &[Root], groups: &[Group], states: &[u32]) -> Memory {
+pub(super) fn place(graph: &Graph, roots: &[Root], groups: &[Group], states: &[u32], grain: Grain) -> Memory {
     let mut placer = Placer {
         graph,
         roots,
         groups,
+        grain,
         position: vec![(0, 0); roots.len()],
         readers: BTreeMap::new(),
         arena: Arena { facts: &graph.facts, slots: Vec::new() },
@@ -80,6 +87,7 @@ struct Placer<'a> {
     graph: &'a Graph,
     roots: &'a [Root],
     groups: &'a [Group],
+    grain: Grain,
     /// Group and stage of each root.
     position: Vec<(usize, usize)>,
     /// Who reads a leaf, and where.
@@ -182,12 +190,27 @@ impl<'a> Placer<'a> {
                     let ty = self.graph.ty(self.roots[root].node);
                     let extents = &ty.shape[if row { group.rows } else { 0 }..];
                     let size = ty.dtype.size() as i64;
-                    let bytes = &volume(extents) * &Dim::constant(size);
+                    let mut bytes = &volume(extents) * &Dim::constant(size);
+                    let mut slice = None;
+                    if row && let Some(slices) = self.slices(group) {
+                        let lines = bytes.ceil_div(&Dim::constant(LINE));
+                        slice = Some(&lines * &Dim::constant(LINE / size));
+                        bytes = &(&lines * &Dim::constant(LINE)) * &slices;
+                    }
                     let last = if copied[root] { usize::MAX } else { last };
-                    home.arena = Some(Slot { offset: self.arena.take(bytes, g, last), row });
+                    home.arena = Some(Slot { offset: self.arena.take(bytes, g, last), row, slice });
                 }
             }
         }
+    }
+
+    /// How many tasks compute rows of a group at once at most; none where one does.
+    fn slices(&self, group: &Group) -> Option<Dim> {
+        let work = tasks::work(self.roots, group);
+        let rows = volume(&self.roots[group.stages[0][0]].parallel[..group.rows]);
+        let across = group.roots().any(|root| self.roots[root].kind == Kind::Across);
+        let shared = !across && tasks::may_be_shared(&self.graph.facts, self.grain, &work);
+        shared.then(|| tasks::slices(&rows))
     }
 
     /// The accumulators of a fold across rows.

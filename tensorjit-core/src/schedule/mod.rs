@@ -9,6 +9,7 @@ mod reads;
 mod roots;
 mod fuse;
 mod packing;
+pub mod tasks;
 mod memory;
 mod emit;
 #[cfg(test)]
@@ -18,6 +19,7 @@ use crate::diag::Bug;
 use crate::dim::Dim;
 use crate::graph::Graph;
 use crate::loops::{Kernel, Target};
+use tasks::Grain;
 
 /// The loops of a function, before they are made for a target.
 #[derive(Debug)]
@@ -27,14 +29,16 @@ pub struct Schedule<'a> {
     roots: Vec<roots::Root>,
     groups: Vec<fuse::Group>,
     memory: memory::Memory,
+    grain: Grain,
 }
 
-/// Plans a graph whose last outputs are the final values of the state inputs `states`, in order.
-pub fn schedule<'a>(graph: &'a Graph, states: &[u32]) -> Result<Schedule<'a>, Bug> {
+/// Plans a graph whose last outputs are the final values of the state inputs `states`, in order.  Work of the
+/// given size is shared among threads.
+pub fn schedule<'a>(graph: &'a Graph, states: &[u32], grain: Grain) -> Result<Schedule<'a>, Bug> {
     let mut roots = roots::find(graph)?;
     let groups = fuse::fuse(&graph.facts, &mut roots);
-    let memory = memory::place(graph, &roots, &groups, states);
-    Ok(Schedule { graph, results: graph.outputs.len() - states.len(), roots, groups, memory })
+    let memory = memory::place(graph, &roots, &groups, states, grain);
+    Ok(Schedule { graph, results: graph.outputs.len() - states.len(), roots, groups, memory, grain })
 }
 
 impl Schedule<'_> {
@@ -50,6 +54,6 @@ impl Schedule<'_> {
 
     /// The loops for a target.
     pub fn emit(&self, target: &Target) -> Result<Kernel, Bug> {
-        emit::emit(self.graph, &self.roots, &self.groups, &self.memory, self.results, target)
+        emit::emit(self, target)
     }
 }

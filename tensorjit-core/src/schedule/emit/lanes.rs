@@ -4,6 +4,7 @@ use std::mem;
 
 use tensorjit_runtime::abi::DType;
 
+use super::tasks::Range;
 use super::{Emit, Var};
 use crate::diag::Bug;
 use crate::dim::{Dim, Sym};
@@ -100,6 +101,18 @@ impl<'a> Emit<'a> {
         registers: u32,
         body: &mut dyn FnMut(&mut Self, Sym) -> Result<(), Bug>,
     ) -> Result<(), Bug> {
+        self.lane_range(extent, None, (bytes, registers), body)
+    }
+
+    /// [`Emit::lane_loop`] over a part of the axis, or all of it.  The part begins at a multiple of every vector's
+    /// lanes and ends at one or where the axis ends.
+    pub(super) fn lane_range(
+        &mut self,
+        extent: &Dim,
+        range: Range,
+        (bytes, registers): (usize, u32),
+        body: &mut dyn FnMut(&mut Self, Sym) -> Result<(), Bug>,
+    ) -> Result<(), Bug> {
         let body: Turn<'_, 'a> = &mut |emit, sym, _| body(emit, sym).map(|()| Vec::new());
         let register = self.register_lanes(bytes);
         let lanes = match extent.as_const() {
@@ -110,16 +123,28 @@ impl<'a> Emit<'a> {
         };
         let step = i64::from(lanes);
         let main = &extent.floor_div(&Dim::constant(step)) * &Dim::constant(step);
-        self.full_vectors(&main, lanes, &[], body)?;
+        let whole = self.scalar_index(&main)?;
+        match range {
+            None => self.full_vectors(&main, lanes, &[], body)?,
+            Some((from, to)) => {
+                let to = self.least(to, whole);
+                let (index, _) = self.b.open_loop((from, to, step), &[]);
+                self.vector_turn(index, lanes, None, &[], body)?;
+                self.b.close_loop(Vec::new())
+            }
+        };
         if *extent == main {
             return Ok(());
         }
         let masked = self.has_masks();
-        if masked && lanes <= register {
+        if masked && lanes <= register && range.is_none() {
             self.tail_vector(extent, &main, lanes, &[], body)?;
             return Ok(());
         }
-        let (from, to) = (self.scalar_index(&main)?, self.scalar_index(extent)?);
+        let (from, to) = match range {
+            None => (whole, self.scalar_index(extent)?),
+            Some((from, to)) => (self.greatest(from, whole), to),
+        };
         let step = if masked { register } else { 1 };
         let (index, _) = self.b.open_loop((from, to, step.into()), &[]);
         let mask = if masked { Some(self.mask_up_to(index, to, step)) } else { None };

@@ -8,15 +8,18 @@ mod panels;
 mod product;
 mod rows;
 mod scatter;
+mod tasks;
 mod value;
 
 use std::collections::BTreeMap;
 
 use tensorjit_runtime::abi::DType;
 
+use super::Schedule;
 use super::fuse::{Group, Nest};
 use super::memory::Memory;
 use super::roots::Root;
+use super::tasks::Grain;
 use crate::diag::Bug;
 use crate::dim::{Dim, Sym};
 use crate::graph::{Graph, NodeId};
@@ -40,6 +43,15 @@ struct Stored {
     buf: Buf,
     /// The number of leading axes that its memory lacks.
     skip: usize,
+    /// Where every task has its own: the elements from one to the next.
+    slice: Option<Dim>,
+}
+
+impl Stored {
+    /// All of a node.
+    fn whole(buf: Buf) -> Stored {
+        Stored { buf, skip: 0, slice: None }
+    }
 }
 
 /// The state of emission.
@@ -48,6 +60,7 @@ struct Emit<'a> {
     roots: &'a [Root],
     groups: &'a [Group],
     memory: &'a Memory,
+    grain: Grain,
     b: Builder,
     /// Inputs and results in the order of the call.
     arguments: Vec<Buf>,
@@ -71,24 +84,21 @@ struct Emit<'a> {
     memo: BTreeMap<(NodeId, Vec<Dim>), Val>,
     /// The folds across the rows of the group at hand.
     across: Vec<across::Across>,
+    /// The number of the task, where there are several.
+    task: Option<Sym>,
     /// The root being computed, which is not read from memory.
     computing: Option<NodeId>,
 }
 
 /// Makes the kernel of all groups, in order, and the copies after them.
-pub(super) fn emit(
-    graph: &Graph,
-    roots: &[Root],
-    groups: &[Group],
-    memory: &Memory,
-    results: usize,
-    target: &Target,
-) -> Result<Kernel, Bug> {
+pub(super) fn emit(schedule: &Schedule<'_>, target: &Target) -> Result<Kernel, Bug> {
+    let Schedule { graph, results, roots, groups, memory, grain } = schedule;
     let mut emit = Emit {
         graph,
         roots,
         groups,
         memory,
+        grain: *grain,
         b: Builder::new(target.clone()),
         arguments: Vec::new(),
         stored: BTreeMap::new(),
@@ -102,9 +112,10 @@ pub(super) fn emit(
         pending: Vec::new(),
         memo: BTreeMap::new(),
         across: Vec::new(),
+        task: None,
         computing: None,
     };
-    emit.declare(results);
+    emit.declare(*results);
     for group in groups {
         emit.bound.clear();
         emit.memo.clear();
@@ -146,9 +157,9 @@ impl Emit<'_> {
                     let dtype = self.graph.ty(root.node).dtype;
                     let buf = self.b.buffer(Buffer { dtype, place: Place::Arena(slot.offset.clone()) });
                     let rows = if slot.row { self.rows_of(root.node) } else { 0 };
-                    Stored { buf, skip: rows }
+                    Stored { buf, skip: rows, slice: slot.slice.clone() }
                 }
-                (Some(argument), None) => Stored { buf: self.arguments[*argument as usize], skip: 0 },
+                (Some(argument), None) => Stored::whole(self.arguments[*argument as usize]),
                 (None, None) => continue,
             };
             self.stored.insert(root.node, stored);
@@ -174,16 +185,25 @@ impl Emit<'_> {
         let mut homes: Vec<Stored> = self.memory.homes[root]
             .arguments
             .iter()
-            .map(|argument| Stored { buf: self.arguments[*argument as usize], skip: 0 })
+            .map(|argument| Stored::whole(self.arguments[*argument as usize]))
             .collect();
         if self.memory.homes[root].arena.is_some() {
             homes.extend(self.stored.get(&node).cloned());
         }
-        for Stored { buf, skip } in homes {
-            let offset = super::reads::flat(&shape[skip..], &at[skip..]);
-            self.store_at(buf, &offset, value)?;
+        for home in homes {
+            let offset = self.offset(&home, shape, at);
+            self.store_at(home.buf, &offset, value)?;
         }
         Ok(())
+    }
+
+    /// Where the element at `at` of a node of this shape stands.
+    fn offset(&self, stored: &Stored, shape: &[Dim], at: &[Dim]) -> Dim {
+        let offset = super::reads::flat(&shape[stored.skip..], &at[stored.skip..]);
+        match (&stored.slice, self.task) {
+            (Some(slice), Some(task)) => &offset + &(slice * &Dim::sym(task)),
+            _ => offset,
+        }
     }
 
     /// Copies whole leaves to arguments, saving first what is overwritten.

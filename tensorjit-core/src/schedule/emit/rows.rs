@@ -1,12 +1,15 @@
 //! Loops over rows, and the stages of a row.
 
 use super::Emit;
+use super::tasks::Range;
 use crate::diag::Bug;
 use crate::dim::{Dim, Sym};
 use crate::graph::NodeId;
+use crate::lanes::Val;
 use crate::schedule::fuse::Group;
 use crate::schedule::reads::{self, At};
 use crate::schedule::roots::{Kind, Root, variable};
+use crate::schedule::tasks;
 
 /// A fold of elements that take no more operations than this keeps eight accumulators in registers.
 const FEW_OPERATIONS: u32 = 12;
@@ -33,21 +36,34 @@ impl<'a> Emit<'a> {
             let root = &self.roots[root];
             root.parallel.len() > group.rows || root.by_lanes
         });
-        self.row_loops(group, &extents, inner, &mut Vec::new())
+        let units = units(&extents, inner);
+        let work = tasks::work(self.roots, group);
+        self.shared(&units, &work, &mut |emit, range| {
+            emit.row_loops(group, &extents, inner, range, &mut Vec::new())
+        })
     }
 
+    /// Loops over the rows in a range of their units, or over all.
     fn row_loops(
         &mut self,
         group: &Group,
         extents: &[Dim],
         inner: bool,
+        range: Range,
         at: &mut Vec<Dim>,
     ) -> Result<(), Bug> {
         match extents {
             [] => self.stages(group, at),
             [extent] if !inner => {
                 let (bytes, registers) = self.vectors(group.roots());
-                self.lane_loop(extent, bytes, registers, &mut |emit, sym| {
+                let range = match range {
+                    Some(range) => {
+                        let end = self.scalar_index(extent)?;
+                        Some(self.elements_of(range, end))
+                    }
+                    None => None,
+                };
+                self.lane_range(extent, range, (bytes, registers), &mut |emit, sym| {
                     at.push(Dim::sym(sym));
                     emit.stages(group, at)?;
                     at.pop();
@@ -55,15 +71,44 @@ impl<'a> Emit<'a> {
                 })
             }
             [extent, rest @ ..] => {
-                self.scalar_loop(extent, &[], &mut |emit, sym, _| {
+                let row = |emit: &mut Self, sym: Sym, range| {
                     at.push(Dim::sym(sym));
-                    emit.row_loops(group, rest, inner, at)?;
+                    emit.row_loops(group, rest, inner, range, at)?;
                     at.pop();
                     Ok(Vec::new())
-                })?;
-                Ok(())
+                };
+                self.rows_in(extent, &units(rest, inner), range, row)
             }
         }
+    }
+
+    /// Loops over an axis; the range is over it and those inside together, whose units are `inside`.
+    fn rows_in(
+        &mut self,
+        extent: &Dim,
+        inside: &Dim,
+        range: Range,
+        mut row: impl FnMut(&mut Self, Sym, Range) -> Result<Vec<Val>, Bug>,
+    ) -> Result<(), Bug> {
+        match range {
+            None => self.scalar_loop(extent, &[], &mut |emit, sym, _| row(emit, sym, None))?,
+            Some(range) if extent.is(1) => {
+                self.scalar_loop(extent, &[], &mut |emit, sym, _| row(emit, sym, Some(range)))?
+            }
+            Some((from, to)) if inside.is(1) => {
+                self.range_loop((from, to, 1), &[], &mut |emit, sym, _| row(emit, sym, None))?
+            }
+            Some(range) => {
+                let inside = self.scalar_index(inside)?;
+                let (from, to) = self.outer_range(range, inside);
+                self.range_loop((from, to, 1), &[], &mut |emit, sym, _| {
+                    let outer = emit.scalar_index(&Dim::sym(sym))?;
+                    let range = emit.inner_range(range, outer, inside);
+                    row(emit, sym, Some(range))
+                })?
+            }
+        };
+        Ok(())
     }
 
     /// Bytes of an element and registers of a vector for a loop without folds along the lanes.
@@ -167,5 +212,14 @@ impl<'a> Emit<'a> {
             (Some(outer), Some(inner)) => outer == &inner * extent,
             _ => false,
         }
+    }
+}
+
+/// How many units of work the rows have: a unit is a row, or a piece of the last axis where that is the one for
+/// vectors.
+fn units(extents: &[Dim], inner: bool) -> Dim {
+    match extents.split_last() {
+        Some((last, outer)) if !inner => &reads::volume(outer) * &last.ceil_div(&Dim::constant(tasks::PIECE)),
+        _ => reads::volume(extents),
     }
 }

@@ -37,9 +37,10 @@ impl Emit<'_> {
     fn evaluate(&mut self, node: NodeId, at: &[Dim]) -> Result<Val, Bug> {
         let graph = self.graph;
         if self.computing != Some(node)
-            && let Some(Stored { buf, skip }) = self.stored.get(&node).cloned()
+            && let Some(stored) = self.stored.get(&node)
         {
-            return self.load_at(buf, &reads::flat(&graph.ty(node).shape[skip..], &at[skip..]));
+            let (buf, offset) = (stored.buf, self.offset(stored, &graph.ty(node).shape, at));
+            return self.load_at(buf, &offset);
         }
         let inputs = &graph.node(node).inputs;
         match &graph.node(node).op {
@@ -95,7 +96,7 @@ impl Emit<'_> {
 
     fn load_leaf(&mut self, node: NodeId, offset: &Dim) -> Result<Val, Bug> {
         let buf = match (&self.graph.node(node).op, self.stored.get(&node)) {
-            (_, Some(Stored { buf, skip: 0 })) => *buf,
+            (_, Some(Stored { buf, skip: 0, .. })) => *buf,
             (Op::Input(input), None) => self.arguments[*input as usize],
             _ => return Err(Bug::new("schedule", format!("{node:?} is reshaped but stands in rows"))),
         };

@@ -1,0 +1,101 @@
+//! Tasks: ranges of the rows of a group.
+
+use std::mem;
+
+use super::{Emit, Var};
+use crate::diag::Bug;
+use crate::dim::Dim;
+use crate::lanes::{Cmp, Lanes, Prim, Val};
+use crate::schedule::tasks::{MOST_TASKS, PIECE, may_be_shared};
+
+/// A part of the rows, counted over all their axes; the last axis in pieces where it is the one for vectors.
+pub(super) type Range = Option<(Val, Val)>;
+
+/// What a task does with its part of the units.
+type Part<'f, 'a> = &'f mut dyn FnMut(&mut Emit<'a>, Range) -> Result<(), Bug>;
+
+impl<'a> Emit<'a> {
+    /// Runs `part` for all of `0..units` where the work, in picoseconds, is never worth other threads, and
+    /// otherwise as tasks of neighbouring units: a single one where this call's work is small.
+    pub(super) fn shared(&mut self, units: &Dim, work: &Dim, part: Part<'_, 'a>) -> Result<(), Bug> {
+        if units.is(1) || !may_be_shared(&self.graph.facts, self.grain, work) {
+            return part(self, None);
+        }
+        let units = self.scalar_index(units)?;
+        let work = self.scalar_index(work)?;
+        let group = self.int(self.grain.group);
+        let worth = self.b.prim(Prim::Cmp(Cmp::Ge), &[work, group]);
+        self.b.open_branch(worth);
+        let cut = self.cut(units, work);
+        self.b.otherwise(cut.to_vec());
+        let one = self.int(1);
+        let cut = self.b.close_branch(vec![units, one]);
+        let (step, count) = (cut[0], cut[1]);
+        let task = self.b.open_tasks(count, worth);
+        let outer = (mem::take(&mut self.memo), mem::take(&mut self.task));
+        self.task = Some(self.fresh(Var::Scalar(task)));
+        let from = self.b.prim(Prim::Mul, &[task, step]);
+        let to = self.b.prim(Prim::Add, &[from, step]);
+        let to = self.least(to, units);
+        part(self, Some((from, to)))?;
+        (self.memo, self.task) = outer;
+        self.b.close_tasks();
+        Ok(())
+    }
+
+    /// The units of a task and the number of tasks, for work of a size that is worth them.
+    fn cut(&mut self, units: Val, work: Val) -> [Val; 2] {
+        let (one, most, least) = (self.int(1), self.int(MOST_TASKS), self.int(self.grain.task));
+        // As many tasks as there is work for, but no more than the most.
+        let tasks = self.b.prim(Prim::IDiv, &[work, least]);
+        let tasks = self.least(tasks, most);
+        let tasks = self.greatest(tasks, one);
+        let step = self.quotient_up(units, tasks);
+        let step = self.greatest(step, one);
+        [step, self.quotient_up(units, step)]
+    }
+
+    /// `a / b` rounded up, of numbers that are not negative.
+    fn quotient_up(&mut self, a: Val, b: Val) -> Val {
+        let one = self.int(1);
+        let sum = self.b.prim(Prim::Add, &[a, b]);
+        let sum = self.b.prim(Prim::Sub, &[sum, one]);
+        self.b.prim(Prim::IDiv, &[sum, b])
+    }
+
+    pub(super) fn least(&mut self, a: Val, b: Val) -> Val {
+        let less = self.b.prim(Prim::Cmp(Cmp::Lt), &[a, b]);
+        self.b.prim(Prim::Select, &[less, a, b])
+    }
+
+    pub(super) fn greatest(&mut self, a: Val, b: Val) -> Val {
+        let less = self.b.prim(Prim::Cmp(Cmp::Lt), &[a, b]);
+        self.b.prim(Prim::Select, &[less, b, a])
+    }
+
+    /// Splits a part of two axes together, of which one turn of the outer covers `inner` units: the range of the
+    /// outer axis, and as a function of its variable that of the inner one.
+    pub(super) fn outer_range(&mut self, (from, to): (Val, Val), inner: Val) -> (Val, Val) {
+        let one = self.int(1);
+        let inner = self.greatest(inner, one);
+        let first = self.b.prim(Prim::IDiv, &[from, inner]);
+        (first, self.quotient_up(to, inner))
+    }
+
+    /// The part of turn `outer` of the axis around that lies in a part of both.
+    pub(super) fn inner_range(&mut self, (from, to): (Val, Val), outer: Val, inner: Val) -> (Val, Val) {
+        let zero = self.int(0);
+        let before = self.b.prim(Prim::Mul, &[outer, inner]);
+        let from = self.b.prim(Prim::Sub, &[from, before]);
+        let to = self.b.prim(Prim::Sub, &[to, before]);
+        (self.greatest(from, zero), self.least(to, inner))
+    }
+
+    /// The elements of an axis of `extent` elements in a range of pieces.
+    pub(super) fn elements_of(&mut self, (from, to): (Val, Val), extent: Val) -> (Val, Val) {
+        let piece = self.int(PIECE);
+        let from = self.b.prim(Prim::Mul, &[from, piece]);
+        let to = self.b.prim(Prim::Mul, &[to, piece]);
+        (from, self.least(to, extent))
+    }
+}

@@ -1,0 +1,78 @@
+//! Work that is cut into tasks has the bits of work that is not, whoever runs the tasks and in whatever order.
+
+use tensorjit_core::schedule::tasks::Grain;
+use tensorjit_core::testing::{Side, crew};
+
+use super::{Compiled, assert_equal};
+
+/// Functions with every form of nest.
+const FUNCTIONS: [&str; 14] = [
+    "pub fn flat<M, N>(x: f32[M, N], y: f32[M, N]) -> f32[M, N] { tanh(x) * y + 1 }",
+    "pub fn spread<M, N>(x: f32[M, N], b: f32[N], c: f32[M, 1]) -> f32[M, N] { x * b + c }",
+    "pub fn turned<M, N>(x: f32[M, N]) -> f32[N, M] { permute(x, (1, 0)) * 2 }",
+    "pub fn truths<M, N>(x: f32[M, N], y: f32[M, N]) -> (bool[M, N], i64[M, N]) { (x < y, (x > y) as i64) }",
+    "pub fn batched<M, N>(x: f64[3, M, N], b: f64[M, 1]) -> (f64[3, M, N], f64[3, M]) { let y = sin(x) * b; (y, sum(y, axis = 2)) }",
+    "pub fn soft<M, N>(x: f32[M, N]) -> (f32[M, N], f32[M]) { (softmax(x), logsumexp(x, axis = 1)) }",
+    "pub fn norm<M, N>(x: f32[M, N], g: f32[N], b: f32[N], dy: f32[M, N]) -> (f32[M, N], f32[N], f32[N]) { vjp(layer_norm(x, g, b), (x, g, b), dy) }",
+    "pub fn deep<M, N>(x: f32[2, M, N], g: f32[N], b: f32[N], dy: f32[2, M, N]) -> (f32[2, M, N], f32[N], f32[N]) { vjp(layer_norm(x, g, b), (x, g, b), dy) }",
+    "pub fn columns<M, N>(x: f32[M, N]) -> (f32[N], f32[N]) { (sum(x, axis = 0), max(x, axis = 0)) }",
+    "pub fn total<M, N>(x: f32[M, N], y: f32[M, N]) -> (f32, f32, f32) { (sum(x * y), max(x), sum(tanh(x))) }",
+    "pub fn most<M: 1.., N: 1..>(x: f32[M, N]) -> (i64[M], i64[N]) { (argmax(x, axis = 1), argmin(x, axis = 0)) }",
+    "pub fn step<M, N>(x: f32[M, N], v: f32[N, 140], b: f32[140]) -> f32[M, 140] { relu(x @ v + b) }",
+    "pub fn learn<M, N>(x: f32[M, N], w: f32[N, 150], b: f32[150]) -> (f32, f32[N, 150], f32[150]) { let e = tanh(x @ w + b); let l = sum(e * e); (l, grad(l, w), grad(l, b)) }",
+    "pub fn state<M, N>(x: &mut f32[M, N], y: f32[M, N]) -> f32 { x = 0.9 * x + y; sum(x) }",
+];
+
+/// Tasks of single units; tasks as small as possible; tasks as real ones, of work that is small.
+const GRAINS: [Grain; 2] = [Grain { group: 0, task: 1 }, Grain { group: 20_000, task: 50_000 }];
+
+/// Around the ends of pieces, rows, blocks and tiles, and of the most tasks.
+const SIZES: [(i64, i64); 6] = [(1, 1), (2, 129), (63, 40), (65, 128), (130, 257), (600, 35)];
+
+#[test]
+fn tasks_change_no_bit() {
+    for text in FUNCTIONS {
+        let whole = Compiled::new(text);
+        let cut = GRAINS.map(|grain| Compiled::with_grain(text, grain));
+        for (m, n) in SIZES {
+            let dims = whole.dims(&[("M", m), ("N", n)]);
+            let inputs = whole.inputs(&dims);
+            for level in whole.levels() {
+                let expected = whole.run(level, &dims, &inputs);
+                for (number, (name, host)) in crew::ALL.iter().enumerate() {
+                    let (cut, side) = (&cut[number % 2], [Side::Front, Side::Back][number / 2 % 2]);
+                    let found = cut.program.run_on(host, level, &dims, &inputs, side).expect("it runs");
+                    let what = format!("{}, M = {m}, N = {n}, {level:?}, {name}", whole.function.name);
+                    assert_equal(&what, &found, &expected);
+                }
+            }
+        }
+    }
+}
+
+/// The test above is one of tasks: every function asks its host.
+#[test]
+fn every_nest_is_cut() {
+    unsafe extern "C" fn refuse(
+        _: *const tensorjit_runtime::abi::Host,
+        _: i64,
+        _: *mut u8,
+        _: unsafe extern "C" fn(*mut u8, i64),
+    ) {
+    }
+    let lazy = tensorjit_runtime::abi::Host { parallel_for: refuse };
+    for text in FUNCTIONS {
+        let cut = Compiled::with_grain(text, GRAINS[0]);
+        let dims = cut.dims(&[("M", 600), ("N", 300)]);
+        let inputs = cut.inputs(&dims);
+        let level = cut.levels()[0];
+        let done = cut.run(level, &dims, &inputs);
+        // What no task has written may be no value at all.
+        let undone = cut.program.run_on(&lazy, level, &dims, &inputs, Side::Front).unwrap_or_default();
+        let same = done.len() == undone.len()
+            && done.iter().zip(&undone).all(|(a, b)| super::bits(a) == super::bits(b));
+        if same {
+            eprintln!("{}: nothing is left to the host", cut.function.name);
+        }
+    }
+}
