@@ -1,26 +1,31 @@
 //! A command line for the compiler: checks a file of tensor functions, shows stages, runs them beside the oracle.
 //!
 //! ```text
-//! tj FILE [--dump STAGE,..] [--run] [--time] [SYMBOL=VALUE ..]
+//! tj FILE [--build] [--dump STAGE,..] [--run] [--time] [SYMBOL=VALUE ..]
 //! ```
 //!
-//! Stages are those of `TENSORJIT_DUMP`.  `--run` calls every function on sampled arguments at every level that
+//! Stages are those of `TENSORJIT_DUMP`.  `--build` only compiles, for all levels as the macro does, and tells what
+//! each stage took and how large the code is.  `--run` calls every function on sampled arguments at every level that
 //! this machine has and compares with the oracle; `--time` tells the time of a call.
 
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 use std::{env, fs};
 
 use tensorjit_core::check::{CheckedFunction, check};
+use tensorjit_core::codegen::{self, Visibility};
 use tensorjit_core::diag::{Bug, Failure};
 use tensorjit_core::graph::value::{Env, Value};
 use tensorjit_core::interp;
-use tensorjit_core::pipeline::Stage;
+use tensorjit_core::pipeline::{self, Stage};
 use tensorjit_core::syntax::parse_text;
 use tensorjit_core::testing::{Program, Side, sample, states};
 
+#[derive(Default)]
 struct Options {
     file: String,
     dump: Vec<String>,
+    build: bool,
     run: bool,
     time: bool,
     sizes: Vec<(String, i64)>,
@@ -30,7 +35,9 @@ fn main() -> ExitCode {
     let options = match options() {
         Ok(options) => options,
         Err(message) => {
-            eprintln!("tj: {message}\nusage: tj FILE [--dump STAGE,..] [--run] [--time] [SYMBOL=VALUE ..]");
+            eprintln!(
+                "tj: {message}\nusage: tj FILE [--build] [--dump STAGE,..] [--run] [--time] [SYMBOL=VALUE ..]"
+            );
             return ExitCode::from(2);
         }
     };
@@ -44,8 +51,7 @@ fn main() -> ExitCode {
 }
 
 fn options() -> Result<Options, String> {
-    let mut options =
-        Options { file: String::new(), dump: Vec::new(), run: false, time: false, sizes: Vec::new() };
+    let mut options = Options::default();
     let mut args = env::args().skip(1);
     while let Some(arg) = args.next() {
         match arg.as_str() {
@@ -53,6 +59,7 @@ fn options() -> Result<Options, String> {
                 let stages = args.next().ok_or("--dump takes stages")?;
                 options.dump.extend(stages.split(',').map(str::to_owned));
             }
+            "--build" => options.build = true,
             "--run" => options.run = true,
             "--time" => options.time = true,
             _ => match arg.split_once('=') {
@@ -88,7 +95,37 @@ fn tj(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
+/// Compiles for all levels, side by side, and tells times and sizes.
+fn build(function: &CheckedFunction) -> Result<(), Failure> {
+    let name = &function.name;
+    let mut watch = |stage: Stage, took: Duration, _: &dyn Fn() -> String| {
+        println!("{name}: {} {:.2} ms", stage.name(), took.as_secs_f64() * 1e3);
+    };
+    let targets = codegen::targets("x86_64-unknown-linux-gnu", None)
+        .map_err(|error| Bug::new("tj", error.to_string()))?;
+    let start = Instant::now();
+    let prepared = pipeline::prepare(function.graph.clone(), &states(function), &mut watch)?;
+    let lowered = prepared.lower(&targets, &mut watch)?;
+    let middle = start.elapsed();
+    for (target, parts) in targets.iter().zip(&lowered.kernels) {
+        let objects = codegen::compile_all(&parts.batches("kernel"), Visibility::Hidden)?;
+        let bytes: usize = objects.iter().map(|object| object.bytes.len()).sum();
+        println!(
+            "{name}: {:?} {} parts, {} objects, {bytes} bytes",
+            target.level,
+            parts.parts.len(),
+            objects.len()
+        );
+    }
+    let (middle, all) = (middle.as_secs_f64() * 1e3, start.elapsed().as_secs_f64() * 1e3);
+    println!("{name}: {middle:.2} ms to loops, {all:.2} ms in all");
+    Ok(())
+}
+
 fn one(options: &Options, function: &CheckedFunction) -> Result<(), Failure> {
+    if options.build {
+        return build(function);
+    }
     let shows = |stage: &str| options.dump.iter().any(|name| name == stage);
     let program =
         Program::compile(function.graph.clone(), &states(function), &mut |stage: Stage, took, text| {

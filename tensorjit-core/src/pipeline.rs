@@ -7,12 +7,13 @@
 use std::time::{Duration, Instant};
 
 use crate::autodiff;
-use crate::diag::{Failure, Origin};
+use crate::diag::{Bug, Failure, Origin};
 use crate::dim::Dim;
 use crate::graph::{self, Graph, NodeId};
+use crate::loops::Target;
+use crate::loops::split::{Limits, Parts, split};
 use crate::loops::verify::verify;
-use crate::loops::{Kernel, Target};
-use crate::schedule::{self, tasks::Grain};
+use crate::schedule::{self, Schedule, tasks::Grain};
 use crate::simplify;
 use crate::sizes::{self, Size};
 
@@ -60,13 +61,14 @@ pub struct Prepared {
     graph: Graph,
     states: Vec<u32>,
     grain: Grain,
+    limits: Limits,
 }
 
 /// The loops of a function for each target, and what a call must know of them.
 #[derive(Debug)]
 pub struct Lowered {
     /// One for each target, in order.
-    pub kernels: Vec<Kernel>,
+    pub kernels: Vec<Parts>,
     /// Bytes of workspace.
     pub workspace: Dim,
     /// What a call must evaluate, beside workspace and shapes, before it enters a kernel.
@@ -82,7 +84,7 @@ pub fn prepare(graph: Graph, states: &[u32], watch: &mut Watch<'_>) -> Result<Pr
     let graph = stage(Stage::Expanded, watch, || autodiff::run(graph))?;
     graph::verify::verify_differentiated(&graph, Stage::Expanded.name())?;
     let graph = stage(Stage::Simplified, watch, || Ok(simplify::run(graph)?))?;
-    Ok(Prepared { graph, states: states.to_vec(), grain: Grain::default() })
+    Ok(Prepared { graph, states: states.to_vec(), grain: Grain::default(), limits: Limits::USUAL })
 }
 
 impl Prepared {
@@ -97,6 +99,12 @@ impl Prepared {
         Prepared { grain, ..self }
     }
 
+    /// Cuts kernels into parts within other limits than serve build time best.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Prepared {
+        Prepared { limits, ..self }
+    }
+
     /// Schedules, and makes the loops for every target.
     ///
     /// An error of the user is a size that no machine has.
@@ -108,12 +116,10 @@ impl Prepared {
             return Err(Failure::User(vec![problem.help("this is the workspace of the whole function")]));
         }
         let mut kernels = Vec::with_capacity(targets.len());
-        for target in targets {
-            let start = Instant::now();
-            let kernel = schedule.emit(target)?;
-            verify(&kernel)?;
-            watch(Stage::Loops, start.elapsed(), &|| kernel.to_string());
-            kernels.push(kernel);
+        for emitted in side_by_side(targets, |target| loops(&schedule, target, self.limits)) {
+            let (parts, took) = emitted?;
+            watch(Stage::Loops, took, &|| parts.to_string());
+            kernels.push(parts);
         }
         Ok(Lowered { kernels, workspace, sizes, nests: schedule.kernels() })
     }
@@ -126,6 +132,27 @@ impl Prepared {
         };
         self.graph.ids().max_by_key(weight).map_or_else(Origin::default, |id| self.graph.origin(id))
     }
+}
+
+/// The loops for one target, and how long they took to make.
+fn loops(schedule: &Schedule<'_>, target: &Target, limits: Limits) -> Result<(Parts, Duration), Bug> {
+    let start = Instant::now();
+    let kernel = schedule.emit(target)?;
+    verify(&kernel)?;
+    Ok((split(kernel, limits), start.elapsed()))
+}
+
+/// What `make` makes of each item, in order, all at the same time.
+fn side_by_side<T: Sync, R: Send>(
+    items: &[T],
+    make: impl Fn(&T) -> Result<R, Bug> + Sync,
+) -> Vec<Result<R, Bug>> {
+    let make = &make;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = items.iter().map(|item| scope.spawn(move || make(item))).collect();
+        let panicked = |_| Err(Bug::new("pipeline", "a thread panicked"));
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect()
+    })
 }
 
 fn stage(

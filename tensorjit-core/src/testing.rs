@@ -13,7 +13,7 @@ use crate::dim::Dim;
 
 use crate::graph::value::{Env, Scalar, Value};
 use crate::graph::{Graph, Type};
-use crate::loops::Kernel;
+use crate::loops::split::Parts;
 use crate::pipeline::{self, Prepared, Watch};
 use crate::schedule::tasks::Grain;
 use crate::sizes::Size;
@@ -27,7 +27,7 @@ pub struct Program {
     workspace: Dim,
     sizes: Vec<Size>,
     nests: usize,
-    highest: Option<Kernel>,
+    highest: Option<Parts>,
     levels: Vec<(Level, Loaded)>,
 }
 
@@ -45,7 +45,7 @@ const SYMBOL: &str = "kernel";
 impl Program {
     /// Compiles a checked graph.
     pub fn compile(graph: Graph, states: &[u32], watch: &mut Watch<'_>) -> Result<Program, Failure> {
-        Program::compile_with(Grain::default(), graph, states, watch)
+        Program::of(pipeline::prepare(graph, states, watch)?, states, watch)
     }
 
     /// Compiles a checked graph, of which work of the given size is shared.
@@ -55,16 +55,20 @@ impl Program {
         states: &[u32],
         watch: &mut Watch<'_>,
     ) -> Result<Program, Failure> {
-        let prepared = pipeline::prepare(graph, states, watch)?.with_grain(grain);
+        Program::of(pipeline::prepare(graph, states, watch)?.with_grain(grain), states, watch)
+    }
+
+    /// Compiles a graph that is prepared.
+    pub fn of(prepared: Prepared, states: &[u32], watch: &mut Watch<'_>) -> Result<Program, Failure> {
         let triple = "x86_64-unknown-linux-gnu";
         let all = targets::targets(triple, None).map_err(|error| Bug::new("testing", error.to_string()))?;
         let all: Vec<_> = all.into_iter().filter(|target| has(target.level)).collect();
         let lowered = prepared.lower(&all, watch)?;
         let highest = lowered.kernels.first().cloned();
         let mut levels = Vec::new();
-        for (target, kernel) in all.iter().zip(lowered.kernels) {
-            let object = codegen::compile(&[(SYMBOL.into(), kernel)], Visibility::Exported)?;
-            levels.push((target.level, Loaded::new(&[object])?));
+        for (target, parts) in all.iter().zip(lowered.kernels) {
+            let objects = codegen::compile_all(&parts.batches(SYMBOL), Visibility::Exported)?;
+            levels.push((target.level, Loaded::new(&objects)?));
         }
         Ok(Program {
             results: prepared.graph().outputs.len() - states.len(),
@@ -100,8 +104,8 @@ impl Program {
 
     /// LLVM IR and assembly for the highest level.
     pub fn listing(&self) -> Result<codegen::Listing, Bug> {
-        let kernels: Vec<_> = self.highest.iter().map(|kernel| (SYMBOL.to_owned(), kernel.clone())).collect();
-        codegen::listing(&kernels)
+        let batches = self.highest.iter().flat_map(|parts| parts.batches(SYMBOL));
+        codegen::listing(&batches.flatten().collect::<Vec<_>>())
     }
 
     /// The outputs for values of the symbols and the inputs, computed by the code for `level`, every buffer

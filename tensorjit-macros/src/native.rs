@@ -91,25 +91,24 @@ impl Backend<'_> {
         let lowered = prepared.lower(&self.targets, &mut watch)?;
         let facts = CodeFacts::new(&prepared.graph().facts, &lowered)
             .map_err(|error| Bug::new("macro", error.to_string()))?;
-        let groups: Vec<[(String, _); 1]> = self
+        let batches: Vec<_> = self
             .targets
             .iter()
-            .zip(lowered.kernels)
-            .map(|(target, kernel)| [(symbol(library, target.level), kernel)])
+            .zip(&lowered.kernels)
+            .flat_map(|(target, parts)| parts.batches(&symbol(library, target.level)))
             .collect();
-        let groups: Vec<&[_]> = groups.iter().map(|group| &group[..]).collect();
-        for group in &groups {
-            dumps.list(group)?;
+        for batch in &batches {
+            dumps.list(batch)?;
         }
         if let Some(bug) = dumps.failed {
             return Err(bug.into());
         }
-        let objects = codegen::compile_all(&groups, Visibility::Hidden)?;
-        let members: Vec<(String, Vec<u8>)> = self
-            .targets
+        let objects = codegen::compile_all(&batches, Visibility::Hidden)?;
+        // A member has the name of its first function.
+        let members: Vec<(String, Vec<u8>)> = batches
             .iter()
             .zip(objects)
-            .map(|(target, object)| (format!("{}.o", symbol(library, target.level)), object.bytes))
+            .filter_map(|(batch, object)| Some((format!("{}.o", batch.first()?.0), object.bytes)))
             .collect();
         slot.write(&archive::write(&members)?, &facts.write()).map_err(|error| {
             Bug::new("macro", format!("cannot write kernels to {}: {error}", self.folder.display()))
@@ -154,7 +153,7 @@ impl Dumps<'_> {
     }
 
     /// Writes what LLVM makes of the kernels of a target.
-    fn list(&mut self, kernels: &[(String, Kernel)]) -> Result<(), Bug> {
+    fn list(&mut self, kernels: &[(String, &Kernel)]) -> Result<(), Bug> {
         if self.wants(Stage::Ir) || self.wants(Stage::Asm) {
             let listing = codegen::listing(kernels)?;
             self.write(Stage::Ir, &|| listing.optimized.clone());

@@ -3,6 +3,7 @@
 mod extents;
 mod memory;
 mod objects;
+mod parts;
 mod rows;
 mod tasks;
 
@@ -24,17 +25,18 @@ struct Compiled {
 impl Compiled {
     /// The only public function of a text.
     fn new(text: &str) -> Compiled {
-        let compiled =
-            support::function(text).and_then(|function| Ok((support::compile(&function)?, function)));
+        Compiled::by(text, support::compile)
+    }
+
+    fn by(text: &str, compile: impl Fn(&CheckedFunction) -> Result<Program, String>) -> Compiled {
+        let compiled = support::function(text).and_then(|function| Ok((compile(&function)?, function)));
         let (program, function) = compiled.unwrap_or_else(|message| panic!("{message}\n{text}"));
         Compiled { function, program }
     }
 
     /// The same, of which work of the given size is shared.
     fn with_grain(text: &str, grain: Grain) -> Compiled {
-        let function = support::function(text).unwrap_or_else(|message| panic!("{message}\n{text}"));
-        let program = support::compile_with(grain, &function);
-        Compiled { program: program.unwrap_or_else(|message| panic!("{message}\n{text}")), function }
+        Compiled::by(text, |function| support::compile_with(grain, function))
     }
 
     /// The values of the symbols, by name.

@@ -3,6 +3,8 @@
 use tensorjit_core::check::{CheckedFunction, check};
 use tensorjit_core::diag::{Diagnostic, Failure};
 use tensorjit_core::graph::value::{Env, Scalar, Value};
+use tensorjit_core::loops::split::Limits;
+use tensorjit_core::pipeline::prepare;
 use tensorjit_core::schedule::tasks::Grain;
 use tensorjit_core::syntax::parse_text;
 use tensorjit_core::testing::{Program, sample, states};
@@ -42,6 +44,16 @@ pub(crate) fn compile(function: &CheckedFunction) -> Result<Program, String> {
 /// Compiles a checked function, of which work of the given size is shared.
 pub(crate) fn compile_with(grain: Grain, function: &CheckedFunction) -> Result<Program, String> {
     Program::compile_with(grain, function.graph.clone(), &states(function), &mut |_, _, _| {})
+        .map_err(|failure| format!("{}: {failure}", function.name))
+}
+
+/// Compiles a checked function with each of its nests a part of its own, all of them cut into tasks.
+pub(crate) fn compile_in_parts(function: &CheckedFunction) -> Result<Program, String> {
+    let (states, grain) = (states(function), Grain { group: 0, task: 1 });
+    prepare(function.graph.clone(), &states, &mut |_, _, _| {})
+        .and_then(|prepared| {
+            Program::of(prepared.with_limits(Limits::NONE).with_grain(grain), &states, &mut |_, _, _| {})
+        })
         .map_err(|failure| format!("{}: {failure}", function.name))
 }
 

@@ -1,7 +1,7 @@
 //! The rebuilding of a graph with every derivative node replaced.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::flow::Strand;
 use super::linearize::{apply, linearize};
@@ -48,7 +48,7 @@ struct Expansion<'a> {
     /// Gradients found so far, by target and variable.
     gradients: BTreeMap<(Target, NodeId), NodeId>,
     /// Bodies before and after.
-    bodies: Vec<(Rc<Graph>, Rc<Graph>)>,
+    bodies: Vec<(Arc<Graph>, Arc<Graph>)>,
 }
 
 impl Expansion<'_> {
@@ -73,11 +73,11 @@ impl Expansion<'_> {
     }
 
     /// The expanded body; several results of one body keep sharing it.
-    fn body(&mut self, old: &Rc<Graph>) -> Result<Rc<Graph>, Failure> {
-        if let Some((_, new)) = self.bodies.iter().find(|(known, _)| Rc::ptr_eq(known, old)) {
+    fn body(&mut self, old: &Arc<Graph>) -> Result<Arc<Graph>, Failure> {
+        if let Some((_, new)) = self.bodies.iter().find(|(known, _)| Arc::ptr_eq(known, old)) {
             return Ok(new.clone());
         }
-        let new = Rc::new(expand(old)?);
+        let new = Arc::new(expand(old)?);
         self.bodies.push((old.clone(), new.clone()));
         Ok(new)
     }

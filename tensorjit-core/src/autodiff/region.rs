@@ -1,6 +1,6 @@
 //! Sub-graphs: their derivative is a sub-graph again, of the captures and the tangents or cotangents.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::expand::prune;
 use super::flow::Flow;
@@ -32,7 +32,7 @@ pub(super) fn linearize(
     let Some(tangent) = linear.tangent else { return Ok(None) };
     body.outputs = vec![tangent];
     let kept = vec![true; body.inputs.len()];
-    let body = Rc::new(prune(&body, &kept)?);
+    let body = Arc::new(prune(&body, &kept)?);
     Ok(Some(site.add(Op::Region(Region { body, output: 0 }), &operands)?))
 }
 
@@ -61,7 +61,7 @@ pub(super) fn transpose(
     body.outputs = found.iter().flatten().map(|cotangent| cotangent.node).collect();
     // The cotangents do not read the inputs in which the body is linear.
     let kept: Vec<bool> = linear.iter().map(|linear| !linear).chain([true]).collect();
-    let body = Rc::new(prune(&body, &kept)?);
+    let body = Arc::new(prune(&body, &kept)?);
     let mut operands: Vec<NodeId> =
         site.inputs.iter().zip(linear).filter(|(_, linear)| !**linear).map(|(input, _)| *input).collect();
     operands.push(cotangent.node);

@@ -15,6 +15,10 @@ pub mod targets;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Borrow;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
@@ -62,29 +66,42 @@ pub fn llvm_version() -> (u32, u32, u32) {
 }
 
 /// Compiles kernels of one target into one object; each becomes a function with the given symbol name.
-pub fn compile(kernels: &[(String, Kernel)], visibility: Visibility) -> Result<Object, Bug> {
+pub fn compile<K: Borrow<Kernel>>(kernels: &[(String, K)], visibility: Visibility) -> Result<Object, Bug> {
     let context = Context::create();
     let (module, machine) = module(&context, kernels, visibility)?;
     optimize(&module, &machine)?;
     Ok(Object { bytes: write(&module, &machine, FileType::Object)? })
 }
 
-/// Compiles one object for each group, groups side by side on as many threads.
-pub fn compile_all(groups: &[&[(String, Kernel)]], visibility: Visibility) -> Result<Vec<Object>, Bug> {
-    if let [group] = groups {
-        return Ok(vec![compile(group, visibility)?]);
-    }
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = groups.iter().map(|group| scope.spawn(|| compile(group, visibility))).collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|_| Err(bug("a thread of code generation panicked"))))
-            .collect()
-    })
+/// Compiles one object for each group, on all cores.
+pub fn compile_all<K: Borrow<Kernel> + Sync>(
+    groups: &[Vec<(String, K)>],
+    visibility: Visibility,
+) -> Result<Vec<Object>, Bug> {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let next = AtomicUsize::new(0);
+    // The next group that nobody has begun, until there is none.
+    let work = || {
+        let numbers = std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)));
+        let groups = numbers.map_while(|number| Some((number, groups.get(number)?)));
+        groups
+            .map(|(number, group)| Ok((number, compile(group, visibility)?)))
+            .collect::<Result<Vec<_>, Bug>>()
+    };
+    let mut objects = std::thread::scope(|scope| {
+        let threads: Vec<_> = (1..cores.min(groups.len())).map(|_| scope.spawn(work)).collect();
+        let mut objects = work()?;
+        for thread in threads {
+            objects.extend(thread.join().map_err(|_| bug("a thread of code generation panicked"))??);
+        }
+        Ok::<_, Bug>(objects)
+    })?;
+    objects.sort_by_key(|(number, _)| *number);
+    Ok(objects.into_iter().map(|(_, object)| object).collect())
 }
 
 /// The texts of the module that [`compile`] makes of the same kernels.
-pub fn listing(kernels: &[(String, Kernel)]) -> Result<Listing, Bug> {
+pub fn listing<K: Borrow<Kernel>>(kernels: &[(String, K)]) -> Result<Listing, Bug> {
     let context = Context::create();
     let (module, machine) = module(&context, kernels, Visibility::Hidden)?;
     let ir = module.print_to_string().to_string();
@@ -97,16 +114,18 @@ pub fn listing(kernels: &[(String, Kernel)]) -> Result<Listing, Bug> {
 /// The module of the kernels, verified, and the machine that it is for.
 fn module<'ctx>(
     context: &'ctx Context,
-    kernels: &[(String, Kernel)],
+    kernels: &[(String, impl Borrow<Kernel>)],
     visibility: Visibility,
 ) -> Result<(Module<'ctx>, TargetMachine), Bug> {
     let Some((_, first)) = kernels.first() else { return Err(bug("a module without kernels")) };
-    let machine = machine::machine(&first.target)?;
+    let target = &first.borrow().target;
+    let machine = machine::machine(target)?;
     let module = context.create_module("tensorjit");
     module.set_triple(&machine.get_triple());
     module.set_data_layout(&machine.get_target_data().get_data_layout());
     for (symbol, kernel) in kernels {
-        if kernel.target != first.target {
+        let kernel = kernel.borrow();
+        if kernel.target != *target {
             return Err(bug("kernels of two targets in one module"));
         }
         verify(kernel)?;

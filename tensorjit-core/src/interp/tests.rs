@@ -111,7 +111,7 @@ fn a_region_is_its_body_applied_to_its_captures() {
     let mut body = Sketch::new(&[ty.clone(), ty.clone()]);
     let (x, y) = (body.input(0), body.input(1));
     let (sum, product) = (body.ew(Ew::Add, &[x, y]), body.ew(Ew::Mul, &[x, y]));
-    let body = std::rc::Rc::new(body.finish(&[sum, product]));
+    let body = std::sync::Arc::new(body.finish(&[sum, product]));
     let mut outer = Sketch::new(std::slice::from_ref(&ty));
     let x = outer.input(0);
     let sum = outer.add(Op::Region(Region { body: body.clone(), output: 0 }), &[x, x]);

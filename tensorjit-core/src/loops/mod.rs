@@ -6,6 +6,8 @@
 mod builder;
 mod print;
 mod transpose;
+mod walk;
+pub mod split;
 #[cfg(test)]
 pub(crate) mod tests;
 pub(crate) mod verify;
@@ -67,6 +69,24 @@ pub enum Place {
     Arg(u32),
     /// In the arena, at this offset in bytes, a multiple of 64.
     Arena(Dim),
+    /// At address `number` of those that the calling kernel hands over.  What lies in different memories does not
+    /// overlap, but where it is read only.
+    Given {
+        /// Which address.
+        number: u32,
+        /// Which memory.
+        memory: u32,
+    },
+}
+
+impl Place {
+    /// Which memory it lies in: the number of an argument, or the arena.
+    pub fn memory(&self) -> Option<u32> {
+        match self {
+            Place::Arg(number) | Place::Given { memory: number, .. } => Some(*number),
+            Place::Arena(_) => None,
+        }
+    }
 }
 
 /// One instruction.
@@ -160,6 +180,13 @@ pub enum Inst {
     If(Box<If>),
     /// Independent tasks.
     Parallel(Box<Parallel>),
+    /// Runs part `part` of the function on buffers of this kernel; only the outermost block calls.
+    Call {
+        /// Which part.
+        part: u32,
+        /// What the part's buffers are.
+        buffers: Vec<Buf>,
+    },
 }
 
 /// A counted loop with carried values.
@@ -237,7 +264,7 @@ impl Inst {
     /// Calls `visit` with every value that it uses, those of nested blocks included.
     pub fn uses(&self, visit: &mut dyn FnMut(Val)) {
         match self {
-            Inst::Float(..) | Inst::Int(..) | Inst::Symbol(..) | Inst::Lanes(_) => {}
+            Inst::Float(..) | Inst::Int(..) | Inst::Symbol(..) | Inst::Lanes(_) | Inst::Call { .. } => {}
             Inst::Splat(_, val) => visit(*val),
             Inst::Prim(_, _, args) => args.iter().copied().for_each(visit),
             Inst::Half { vector, .. } | Inst::Extract { vector, .. } => visit(*vector),

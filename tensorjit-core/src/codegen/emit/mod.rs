@@ -3,6 +3,7 @@
 //! [`loops::verify`](crate::loops::verify) has accepted the kernel, so that values have the kinds that the
 //! conversions of inkwell's enums expect.
 
+mod calls;
 mod control;
 mod dims;
 mod memory;
@@ -19,7 +20,7 @@ use inkwell::comdat::ComdatSelectionKind;
 use inkwell::context::ContextRef;
 use inkwell::intrinsics::Intrinsic;
 use inkwell::module::{Linkage, Module};
-use inkwell::types::BasicTypeEnum;
+use inkwell::types::{BasicTypeEnum, FunctionType};
 use inkwell::values::{
     BasicMetadataValueEnum, BasicValueEnum, FunctionValue, InstructionValue, IntValue, MetadataValue,
     PointerValue,
@@ -42,11 +43,13 @@ pub(super) fn function(
     visibility: Visibility,
 ) -> Result<(), Bug> {
     let context = module.get_context();
-    let pointer = context.ptr_type(AddressSpace::default());
-    let parameters = [pointer.into(); 4];
-    let signature = context.void_type().fn_type(&parameters, false);
     // Two archives that hold the same kernel agree on its code: the linker keeps either.
-    let function = module.add_function(symbol, signature, Some(Linkage::WeakODR));
+    let function = match module.get_function(symbol) {
+        // A call has declared it.
+        Some(function) => function,
+        None => module.add_function(symbol, signature(&context), None),
+    };
+    function.set_linkage(Linkage::WeakODR);
     let global = function.as_global_value();
     let comdat = module.get_or_insert_comdat(symbol);
     comdat.set_selection_kind(ComdatSelectionKind::Any);
@@ -67,6 +70,7 @@ pub(super) fn function(
     };
     let mut emitter = Emitter {
         module,
+        symbol,
         kernel,
         function,
         args: parameter(0)?,
@@ -89,6 +93,12 @@ pub(super) fn function(
     emitter.body(&kernel.body)?;
     emitter.builder.build_return(None)?;
     Ok(())
+}
+
+/// What all functions take: arguments, dimensions, arena, host.
+fn signature<'ctx>(context: &ContextRef<'ctx>) -> FunctionType<'ctx> {
+    let parameters = [context.ptr_type(AddressSpace::default()).into(); 4];
+    context.void_type().fn_type(&parameters, false)
 }
 
 /// Sets what all functions of a target have in common.
@@ -117,6 +127,7 @@ pub(super) fn attributes(context: &ContextRef, function: FunctionValue, target: 
 struct Emitter<'ctx, 'k> {
     context: ContextRef<'ctx>,
     module: &'k Module<'ctx>,
+    symbol: &'k str,
     kernel: &'k Kernel,
     function: FunctionValue<'ctx>,
     builder: Builder<'ctx>,
@@ -147,7 +158,7 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
     /// addresses while it runs, however many buffers the function has.
     fn body(&mut self, body: &'k Block) -> Result<(), Bug> {
         for inst in &body.insts {
-            if inst.blocks().next().is_some() {
+            if inst.blocks().next().is_some() || matches!(inst, Inst::Call { .. }) {
                 self.bases.clear();
                 let mut used = BTreeSet::new();
                 buffers(inst, &mut used);
@@ -193,6 +204,7 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
             Inst::For(body) => return self.counted(body),
             Inst::If(branch) => return self.branch(branch),
             Inst::Parallel(tasks) => return self.tasks(tasks),
+            Inst::Call { part, buffers } => return self.call(*part, buffers),
         };
         self.define(result, value);
         Ok(())

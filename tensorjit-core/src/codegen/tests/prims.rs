@@ -169,8 +169,7 @@ fn objects_are_reproducible() {
         .iter()
         .map(|target| vec![("fma".to_owned(), row.kernel(target, 16))])
         .collect();
-    let slices: Vec<&[(String, Kernel)]> = groups.iter().map(Vec::as_slice).collect();
-    let together = compile_all(&slices, Visibility::Hidden).expect("compiles");
+    let together = compile_all(&groups, Visibility::Hidden).expect("compiles");
     for (group, object) in groups.iter().zip(&together) {
         assert_eq!(&compile(group, Visibility::Hidden).expect("compiles"), object);
     }

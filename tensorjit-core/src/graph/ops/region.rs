@@ -1,6 +1,6 @@
 //! A sub-graph applied to explicit captures.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::diag::Bug;
 use crate::dim::facts::Facts;
@@ -10,7 +10,7 @@ use crate::graph::{Graph, NodeId, Op, Type};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Region {
     /// The body; its symbols are those of the outer graph.
-    pub body: Rc<Graph>,
+    pub body: Arc<Graph>,
     /// Which of its outputs.
     pub output: usize,
 }

@@ -1,6 +1,6 @@
 //! The rules, an example of each, and what becomes of the example.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use tensorjit_runtime::abi::DType;
 
@@ -63,7 +63,7 @@ pub(super) fn cases() -> Vec<(&'static str, Build, &'static str)> {
                 let mut body = Sketch::new(&[ty.clone(), ty]);
                 let (a, b) = (body.input(0), body.input(1));
                 let (unused, difference) = (body.ew(Ew::Add, &[a, b]), body.ew(Ew::Sub, &[b, a]));
-                let body = Rc::new(body.finish(&[unused, difference]));
+                let body = Arc::new(body.finish(&[unused, difference]));
                 s.add(Op::Region(Region { body, output: 1 }), &[x, y])
             },
             "%0 = input 0 : f64[N, M]; %1 = input 1 : f64[N, M]; %2 = sub %1, %0 : f64[N, M] -> %2",

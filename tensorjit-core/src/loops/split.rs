@@ -1,0 +1,383 @@
+//! A large kernel in parts: equal nests are compiled once, and different ones side by side.
+//!
+//! The outermost block is cut where no value crosses but those that can be made anew: behind nests whose results
+//! are in memory.  What stands between two cuts may become a kernel of its own, which gets the addresses of its
+//! buffers from its caller.  So the layers of a model are one kernel that is called with different addresses.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::walk::Rename;
+use super::{Block, Buf, Buffer, Inst, Kernel, Place, Ty};
+use crate::lanes::Val;
+
+/// Numbers of instructions that decide what is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Below so many a kernel stays whole: it is compiled fast, and its nests need no calls.
+    pub whole: usize,
+    /// What has fewer, and stands in the kernel once, is not worth a call.
+    pub part: usize,
+}
+
+impl Limits {
+    /// Those that serve build time best.
+    pub const USUAL: Limits = Limits { whole: 2000, part: 100 };
+    /// A part wherever there can be one.
+    pub const NONE: Limits = Limits { whole: 0, part: 0 };
+}
+
+/// So many instructions fill an object.
+const BATCH: usize = 2000;
+
+/// The loops of a function for one target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parts {
+    /// What the caller enters.
+    pub entry: Kernel,
+    /// What it calls, by number.
+    pub parts: Vec<Kernel>,
+}
+
+impl Parts {
+    /// The kernels with the names of their functions, grouped by the object they belong to; the entry is the first.
+    pub fn batches(&self, symbol: &str) -> Vec<Vec<(String, &Kernel)>> {
+        let parts = self.parts.iter().zip(0..).map(|(part, number)| (part_symbol(symbol, number), part));
+        let mut batches = Vec::new();
+        let mut batch = Vec::new();
+        let mut filled = 0;
+        for (name, kernel) in std::iter::once((symbol.to_owned(), &self.entry)).chain(parts) {
+            filled += size(&kernel.body);
+            batch.push((name, kernel));
+            if filled >= BATCH {
+                batches.push(std::mem::take(&mut batch));
+                filled = 0;
+            }
+        }
+        if !batch.is_empty() {
+            batches.push(batch);
+        }
+        batches
+    }
+}
+
+/// The name of a part of the function `symbol`.
+pub fn part_symbol(symbol: &str, part: u32) -> String {
+    format!("{symbol}.part{part}")
+}
+
+/// Cuts a kernel where that is worth it.
+pub fn split(kernel: Kernel, limits: Limits) -> Parts {
+    if size(&kernel.body) < limits.whole {
+        return Parts { entry: kernel, parts: Vec::new() };
+    }
+    let outline = Outline::new(&kernel);
+    let segments = outline.segments();
+    let copies: Vec<Copy> = segments.iter().map(|segment| Copy::new(&kernel, &outline, segment)).collect();
+    let firsts = firsts(&copies);
+    let mut entry = Copier::new(&kernel, &outline, None);
+    let mut counts = vec![0; copies.len()];
+    firsts.iter().for_each(|first| counts[*first] += 1);
+    let mut parts = Vec::new();
+    let mut numbers = BTreeMap::new();
+    for (position, segment) in segments.iter().enumerate() {
+        let first = firsts[position];
+        if copies[first].size < limits.part && counts[first] == 1 {
+            entry.segment(segment);
+            continue;
+        }
+        // Parts are numbered in the order of their first call.
+        let number = *numbers.entry(first).or_insert_with(|| {
+            parts.push(copies[first].kernel.clone());
+            parts.len() as u32 - 1
+        });
+        entry.insts.push(Inst::Call { part: number, buffers: copies[position].buffers.clone() });
+    }
+    let entry = entry.finish(kernel.buffers.clone());
+    Parts { entry, parts }
+}
+
+/// The number of instructions, nested ones included.
+fn size(block: &Block) -> usize {
+    block.insts.iter().map(|inst| 1 + inst.blocks().map(size).sum::<usize>()).sum()
+}
+
+/// What the instructions of the outermost block are.
+struct Outline<'k> {
+    kernel: &'k Kernel,
+    /// For each value, the instruction of the outermost block that makes it and can be repeated anywhere.
+    pure: Vec<Option<usize>>,
+    /// The other instructions, in order.
+    actions: Vec<usize>,
+}
+
+impl Outline<'_> {
+    fn new(kernel: &Kernel) -> Outline<'_> {
+        let mut written = BTreeSet::new();
+        kernel.body.insts.iter().for_each(|inst| stored(inst, &mut written));
+        let written: BTreeSet<&Place> =
+            written.iter().map(|buf| &kernel.buffers[buf.0 as usize].place).collect();
+        let mut outline = Outline { kernel, pure: vec![None; kernel.types.len()], actions: Vec::new() };
+        for (at, inst) in kernel.body.insts.iter().enumerate() {
+            let repeatable = match inst {
+                Inst::For(_) | Inst::If(_) | Inst::Parallel(_) | Inst::Store { .. } | Inst::Call { .. } => {
+                    false
+                }
+                Inst::Load { buf, .. } | Inst::Gather { buf, .. } => {
+                    let place = &kernel.buffers[buf.0 as usize].place;
+                    matches!(place, Place::Arg(_)) && !written.contains(place)
+                }
+                _ => true,
+            };
+            let mut pure = repeatable;
+            inst.uses(&mut |val| pure &= outline.pure[val.0 as usize].is_some());
+            if !pure {
+                outline.actions.push(at);
+                continue;
+            }
+            inst.results(&mut |val| outline.pure[val.0 as usize] = Some(at));
+        }
+        outline
+    }
+
+    /// The actions, cut wherever no later one uses what an earlier one has defined.
+    fn segments(&self) -> Vec<Vec<usize>> {
+        let mut maker: BTreeMap<Val, usize> = BTreeMap::new();
+        let mut last: Vec<usize> = (0..self.actions.len()).collect();
+        for (position, at) in self.actions.iter().enumerate() {
+            let inst = &self.kernel.body.insts[*at];
+            inst.uses(&mut |val| {
+                if let Some(from) = maker.get(&val) {
+                    last[*from] = position;
+                }
+            });
+            inst.results(&mut |val| {
+                maker.insert(val, position);
+            });
+        }
+        let mut segments = Vec::new();
+        let (mut segment, mut until) = (Vec::new(), 0);
+        for (position, at) in self.actions.iter().enumerate() {
+            segment.push(*at);
+            until = until.max(last[position]);
+            if until == position {
+                segments.push(std::mem::take(&mut segment));
+            }
+        }
+        segments
+    }
+}
+
+/// The buffers that an instruction writes.
+fn stored(inst: &Inst, written: &mut BTreeSet<Buf>) {
+    if let Inst::Store { buf, .. } = inst {
+        written.insert(*buf);
+    }
+    inst.blocks().flat_map(|block| &block.insts).for_each(|inst| stored(inst, written));
+}
+
+/// A segment as a kernel of its own.
+struct Copy {
+    kernel: Kernel,
+    /// What its buffers are in the whole.
+    buffers: Vec<Buf>,
+    size: usize,
+}
+
+impl Copy {
+    fn new(kernel: &Kernel, outline: &Outline<'_>, segment: &[usize]) -> Copy {
+        let mut copier = Copier::new(kernel, outline, Some(Vec::new()));
+        copier.segment(segment);
+        let buffers = copier.buffers.take().unwrap_or_default();
+        let mut memories: Vec<Option<u32>> = Vec::new();
+        let given = buffers.iter().zip(0..).map(|(buf, number)| {
+            let Buffer { dtype, place } = &kernel.buffers[buf.0 as usize];
+            let memory = place.memory();
+            let position = memories.iter().position(|other| *other == memory).unwrap_or_else(|| {
+                memories.push(memory);
+                memories.len() - 1
+            });
+            Buffer { dtype: *dtype, place: Place::Given { number, memory: position as u32 } }
+        });
+        let given = given.collect();
+        let kernel = copier.finish(given);
+        Copy { size: size(&kernel.body), kernel, buffers }
+    }
+}
+
+/// For each part the first that is equal to it.
+fn firsts(copies: &[Copy]) -> Vec<usize> {
+    // Texts, which tell 0 from -0, are made only of kernels that may be equal.
+    let mut texts: Vec<Option<String>> = vec![None; copies.len()];
+    let mut alike: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    let mut firsts = Vec::with_capacity(copies.len());
+    for (position, copy) in copies.iter().enumerate() {
+        let others = alike.entry((copy.size, copy.kernel.types.len(), copy.buffers.len())).or_default();
+        let first = others.iter().copied().find(|other| {
+            let mut text = |at: usize| texts[at].get_or_insert_with(|| copies[at].kernel.to_string()).clone();
+            text(*other) == text(position)
+        });
+        if first.is_none() {
+            others.push(position);
+        }
+        firsts.push(first.unwrap_or(position));
+    }
+    firsts
+}
+
+/// Copies instructions into a new kernel, together with what they need.
+struct Copier<'k> {
+    from: &'k Kernel,
+    pure: &'k [Option<usize>],
+    vals: BTreeMap<Val, Val>,
+    types: Vec<Ty>,
+    insts: Vec<Inst>,
+    /// The buffers in use, by their new number; none where all keep theirs.
+    buffers: Option<Vec<Buf>>,
+}
+
+impl<'k> Copier<'k> {
+    fn new(from: &'k Kernel, outline: &'k Outline<'_>, buffers: Option<Vec<Buf>>) -> Copier<'k> {
+        let (vals, types, insts) = (BTreeMap::new(), Vec::new(), Vec::new());
+        Copier { from, pure: &outline.pure, vals, types, insts, buffers }
+    }
+
+    fn segment(&mut self, segment: &[usize]) {
+        let mut used = Vec::new();
+        for at in segment {
+            let inst = &self.from.body.insts[*at];
+            inst.uses(&mut |val| used.push(val));
+            for val in used.drain(..) {
+                self.need(val);
+            }
+            self.inst(inst);
+        }
+    }
+
+    /// Makes a value, after those that it is made of, where the outermost block makes it.
+    fn need(&mut self, val: Val) {
+        let mut open = vec![val];
+        while let Some(top) = open.last().copied() {
+            let Some(at) = self.pure[top.0 as usize].filter(|_| !self.vals.contains_key(&top)) else {
+                open.pop();
+                continue;
+            };
+            let (inst, before) = (&self.from.body.insts[at], open.len());
+            inst.uses(&mut |val| {
+                if !self.vals.contains_key(&val) {
+                    open.push(val);
+                }
+            });
+            if open.len() == before {
+                self.inst(inst);
+            }
+        }
+    }
+
+    fn inst(&mut self, inst: &Inst) {
+        let mut inst = inst.clone();
+        inst.rename(self);
+        self.insts.push(inst);
+    }
+
+    fn finish(self, buffers: Vec<Buffer>) -> Kernel {
+        let body = Block { insts: self.insts, yields: Vec::new() };
+        Kernel { target: self.from.target.clone(), buffers, types: self.types, body }
+    }
+}
+
+impl Rename for Copier<'_> {
+    fn val(&mut self, val: &mut Val) {
+        *val = *self.vals.entry(*val).or_insert_with(|| {
+            self.types.push(self.from.types[val.0 as usize]);
+            Val(self.types.len() as u32 - 1)
+        });
+    }
+
+    fn buf(&mut self, buf: &mut Buf) {
+        let Some(buffers) = &mut self.buffers else { return };
+        let position = buffers.iter().position(|other| other == buf).unwrap_or_else(|| {
+            buffers.push(*buf);
+            buffers.len() - 1
+        });
+        *buf = Buf(position as u32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tensorjit_runtime::abi::DType;
+
+    use super::super::tests::Sketch;
+    use super::super::verify;
+    use super::*;
+    use crate::dim::Dim;
+    use crate::loops::For;
+
+    /// `to[i] = from[i] + constant` for all i below a symbol.
+    fn add(k: &mut Sketch, n: Val, from: Buf, to: Buf, constant: Val) {
+        let ty = Ty { dtype: DType::F32, lanes: 1 };
+        let (zero, index) = (k.int(DType::I64, 0), k.ty(DType::I64, 1));
+        let (x, y) = (k.ty(DType::F32, 1), k.ty(ty.dtype, ty.lanes));
+        let insts = vec![
+            Inst::Load { result: x, buf: from, offset: index, mask: None },
+            Inst::Prim(y, crate::lanes::Prim::Add, vec![x, constant]),
+            Inst::Store { buf: to, offset: index, value: y, mask: None },
+        ];
+        k.push(Inst::For(Box::new(For {
+            index,
+            from: zero,
+            to: n,
+            step: 1,
+            carried: Vec::new(),
+            initial: Vec::new(),
+            body: Block { insts, yields: Vec::new() },
+            results: Vec::new(),
+        })));
+    }
+
+    /// The calls of the entry: part and buffers.
+    fn calls(parts: &Parts) -> Vec<(u32, Vec<u32>)> {
+        let calls = parts.entry.body.insts.iter().filter_map(|inst| match inst {
+            Inst::Call { part, buffers } => Some((*part, buffers.iter().map(|buf| buf.0).collect())),
+            _ => None,
+        });
+        calls.collect()
+    }
+
+    #[test]
+    fn equal_nests_are_one_part() {
+        let mut k = Sketch::new();
+        let (x, y) = (k.arg(DType::F32, 0), k.arg(DType::F32, 1));
+        let (a, b) = (k.arena(DType::F32, Dim::constant(0)), k.arena(DType::F32, Dim::constant(64)));
+        let n = k.symbol(0);
+        let (one, zero, minus_zero) =
+            (k.float(DType::F32, 1.0), k.float(DType::F32, 0.0), k.float(DType::F32, -0.0));
+        add(&mut k, n, x, a, one);
+        add(&mut k, n, a, b, one); // Within one memory: another kernel.
+        add(&mut k, n, b, y, one);
+        add(&mut k, n, x, a, zero);
+        add(&mut k, n, x, a, minus_zero);
+        let kernel = k.finish();
+        let parts = split(kernel.clone(), Limits::NONE);
+        let expected = [(0, [0, 2]), (1, [2, 3]), (0, [3, 1]), (2, [0, 2]), (3, [0, 2])];
+        assert_eq!(calls(&parts), expected.map(|(part, buffers)| (part, buffers.to_vec())));
+        for kernel in parts.parts.iter().chain([&parts.entry]) {
+            verify(kernel).expect("a legal kernel");
+        }
+        assert_eq!(split(kernel.clone(), Limits::USUAL), Parts { entry: kernel, parts: Vec::new() });
+    }
+
+    #[test]
+    fn values_that_cannot_be_made_anew_join_nests() {
+        let mut k = Sketch::new();
+        let (x, y) = (k.arg(DType::F32, 0), k.arg(DType::F32, 1));
+        let (n, zero) = (k.symbol(0), k.int(DType::I64, 0));
+        let read_only = k.load(x, zero, 1, None);
+        add(&mut k, n, x, y, read_only);
+        let written = k.load(y, zero, 1, None);
+        add(&mut k, n, x, y, written);
+        let parts = split(k.finish(), Limits { whole: 0, part: 4 });
+        assert_eq!(calls(&parts), [(0, vec![0, 1]), (1, vec![1, 0])]);
+        assert_eq!(parts.parts[1].buffers[1].place, Place::Given { number: 1, memory: 1 });
+    }
+}
