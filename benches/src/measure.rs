@@ -1,0 +1,209 @@
+//! One workload, all contenders in turn.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::Result;
+use crate::call::Call;
+use crate::clock::{Clock, median, samples};
+use crate::python::Python;
+use crate::tensor::{Precision, Tensor, write_npy};
+use crate::values;
+use crate::workload::{Contender, Work, Workload};
+
+/// How long everything takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    pub clock: Clock,
+    /// Seconds of each contender, over all its turns.
+    pub seconds: f64,
+}
+
+/// The turns of a contender, spread over the time of all.
+const TURNS: usize = 6;
+
+/// What was found of a workload.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Row {
+    pub workload: String,
+    pub family: String,
+    pub threads: usize,
+    pub work: Work,
+    pub double: bool,
+    /// Who the values were compared with.
+    pub oracle: String,
+    pub results: Vec<Outcome>,
+    /// Contenders that failed, and why.
+    pub failures: Vec<String>,
+}
+
+/// What was found of a contender.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Outcome {
+    pub contender: Contender,
+    /// The median of a call.
+    pub seconds: f64,
+    /// The lower and the upper quartile.
+    pub quartiles: [f64; 2],
+    /// The error against the oracle.
+    pub error: f64,
+    /// Seconds of the first call, for those that compile at run time.
+    pub first: Option<f64>,
+}
+
+impl Row {
+    /// The outcome of a contender.
+    pub fn of(&self, contender: Contender) -> Option<&Outcome> {
+        self.results.iter().find(|outcome| outcome.contender == contender)
+    }
+
+    /// The fastest of these peers.
+    pub fn best_of(&self, peers: &[Contender]) -> Option<&Outcome> {
+        let peers = self.results.iter().filter(|outcome| peers.contains(&outcome.contender));
+        peers.min_by(|a, b| a.seconds.total_cmp(&b.seconds))
+    }
+
+    /// The fastest peer.
+    pub fn best_peer(&self) -> Option<&Outcome> {
+        self.best_of(&Contender::ALL[1..])
+    }
+
+    /// How many times as fast as `peer` ours is.
+    pub fn ratio(&self, peer: &Outcome) -> Option<f64> {
+        Some(peer.seconds / self.of(Contender::Tensorjit)?.seconds)
+    }
+}
+
+/// Someone who is ready.
+struct Ready {
+    contender: Contender,
+    /// In this process; Python's are known there by name.
+    call: Option<Box<dyn Call>>,
+    samples: Vec<f64>,
+    error: f64,
+    first: Option<f64>,
+}
+
+/// The files that the two processes share.
+fn folder() -> Result<PathBuf> {
+    let folder = PathBuf::from("target/bench/data");
+    fs::create_dir_all(&folder)?;
+    Ok(folder.canonicalize()?)
+}
+
+/// Measures a workload with this many threads.
+pub fn measure(
+    workload: &Workload,
+    threads: usize,
+    effort: Effort,
+    mut python: Option<&mut Python>,
+) -> Result<Row> {
+    let seeds = 1..;
+    let inputs: Vec<Tensor> =
+        workload.inputs.iter().zip(seeds).map(|(input, seed)| input.sample(seed, workload.precision)).collect();
+    let folder = folder()?;
+    let files = match python {
+        Some(_) => files(&folder, &inputs, workload.precision)?,
+        None => Vec::new(),
+    };
+    let mut failures = Vec::new();
+    let (exact, oracle) = exact(workload, &inputs, python.as_deref_mut(), &files, &folder)?;
+
+    let mut all = Vec::new();
+    let here = [(Contender::Tensorjit, workload.ours)].into_iter().chain(workload.peers.iter().copied());
+    for (contender, make) in here {
+        let ready = make(&inputs).and_then(|mut call| {
+            call.run()?;
+            Ok((values::error(&call.outputs()?, &exact), call))
+        });
+        match ready {
+            Ok((error, call)) => {
+                all.push(Ready { contender, call: Some(call), samples: Vec::new(), error, first: None });
+            }
+            Err(error) => failures.push(format!("{}: {error}", contender.name())),
+        }
+    }
+    if let Some(python) = python.as_deref_mut() {
+        for contender in Contender::PYTHON {
+            let name = contender.name();
+            match python.prepare(name, workload.function, workload.precision, &files) {
+                Ok(Some(first)) => {
+                    let error = values::error(&python.outputs(name, &folder)?, &exact);
+                    let first = Some(first);
+                    all.push(Ready { contender, call: None, samples: Vec::new(), error, first });
+                }
+                Ok(None) => {}
+                Err(error) => failures.push(format!("{name}: {error}")),
+            }
+        }
+    }
+    for _ in 0..TURNS {
+        for ready in &mut all {
+            let seconds = effort.seconds / TURNS as f64;
+            let found = match (&mut ready.call, python.as_deref_mut()) {
+                (Some(call), _) => samples(call.as_mut(), effort.clock, seconds)?,
+                (None, Some(python)) => python.samples(ready.contender, seconds)?,
+                (None, None) => Vec::new(),
+            };
+            ready.samples.extend(found);
+        }
+    }
+    if let Some(python) = python {
+        python.clear()?;
+    }
+    Ok(Row {
+        workload: workload.name.clone(),
+        family: workload.family.into(),
+        threads,
+        work: workload.work,
+        double: workload.precision == Precision::F64,
+        oracle,
+        results: all.into_iter().map(outcome).collect(),
+        failures,
+    })
+}
+
+fn outcome(mut ready: Ready) -> Outcome {
+    let seconds = median(&mut ready.samples);
+    let at = |part: usize| ready.samples.get(ready.samples.len() * part / 4).copied().unwrap_or(f64::NAN);
+    Outcome {
+        contender: ready.contender,
+        seconds,
+        quartiles: [at(1), at(3)],
+        error: ready.error,
+        first: ready.first,
+    }
+}
+
+/// Writes the inputs.
+fn files(folder: &Path, inputs: &[Tensor], precision: Precision) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for (i, input) in inputs.iter().enumerate() {
+        let path = folder.join(format!("input.{i}.npy"));
+        write_npy(&path, input, precision)?;
+        files.push(path);
+    }
+    Ok(files)
+}
+
+/// The outputs in double precision: PyTorch's where it is there, else our own.
+fn exact(
+    workload: &Workload,
+    inputs: &[Tensor],
+    python: Option<&mut Python>,
+    files: &[PathBuf],
+    folder: &Path,
+) -> Result<(Vec<Tensor>, String)> {
+    if let Some(python) = python
+        && python.prepare("exact", workload.function, Precision::F64, files)?.is_some()
+    {
+        let exact = python.outputs("exact", folder)?;
+        python.clear()?;
+        return Ok((exact, "PyTorch in double precision".into()));
+    }
+    let mut call = (workload.exact)(inputs)?;
+    call.run()?;
+    Ok((call.outputs()?, "tensorjit in double precision".into()))
+}
