@@ -15,7 +15,8 @@ pub struct Verdict {
     /// What was measured, and in what unit.
     pub what: String,
     pub found: Option<f64>,
-    pub limit: f64,
+    /// None where something is only reported.
+    pub limit: Option<f64>,
     pub state: State,
 }
 
@@ -27,6 +28,8 @@ pub enum State {
     Fails,
     /// A peer is missing, so that nothing is said.
     Open,
+    /// There is no limit.
+    Reported,
 }
 
 impl Verdict {
@@ -46,7 +49,12 @@ impl Verdict {
             Some(found) if holds(found) => State::Holds,
             Some(_) => State::Fails,
         };
-        Verdict { what, found, limit, state }
+        Verdict { what, found, limit: Some(limit), state }
+    }
+
+    /// A value without a gate.
+    pub fn report(what: String, found: f64) -> Verdict {
+        Verdict { what, found: Some(found), limit: None, state: State::Reported }
     }
 }
 
@@ -54,12 +62,17 @@ impl Verdict {
 pub fn verdicts(workloads: &[Workload], rows: &[Row], machine: &Machine, peers: bool) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     for row in rows {
-        let Some(workload) = workloads.iter().find(|workload| workload.name == row.workload) else { continue };
+        let Some(workload) = workloads.iter().find(|workload| workload.name == row.workload) else {
+            continue;
+        };
         if row.threads == 1 {
             verdicts.extend(workload.gates.iter().map(|gate| speed(*gate, row, machine, peers)));
         }
         verdicts.extend(accuracy(row, workload.precision, peers));
+        let what = format!("{}, {} threads: allocations of 10 calls", row.workload, row.threads);
+        verdicts.push(Verdict::at_most(what, row.allocations.map(|count| count as f64), 0.0));
     }
+    verdicts.extend(threads(rows));
     verdicts.extend([false, true].into_iter().filter_map(|double| products_mean(rows, double)));
     verdicts
 }
@@ -102,15 +115,39 @@ pub fn of_bandwidth(row: &Row, machine: &Machine) -> Option<f64> {
     Some(bytes / row.of(Contender::Tensorjit)?.seconds / machine.bandwidth)
 }
 
+/// Several threads beside one: the five largest gain, small work loses nothing, and the bits are the same.
+fn threads(rows: &[Row]) -> Vec<Verdict> {
+    let mut both: Vec<_> = rows
+        .iter()
+        .filter_map(|row| Some((row, row.alone?, row.of(Contender::Tensorjit)?.seconds)))
+        .collect();
+    both.sort_by(|(_, a, _), (_, b, _)| b.seconds.total_cmp(&a.seconds));
+    let mut verdicts = Vec::new();
+    for (position, (row, alone, seconds)) in both.into_iter().enumerate() {
+        let name = format!("{}, {} threads", row.workload, row.threads);
+        let same = if alone.same_bits { 1.0 } else { 0.0 };
+        verdicts.push(Verdict::at_least(format!("{name}: the bits of one"), Some(same), 1.0));
+        // To the hundredth: where nothing is shared both run the same code.
+        let gain = (alone.seconds / seconds * 100.0).round() / 100.0;
+        let what = format!("{name}: times as fast as one");
+        verdicts.push(match alone.seconds {
+            t if t < 50e-6 => Verdict::at_least(what, Some(gain), 1.0),
+            t if t > 1e-3 && position < 5 => Verdict::at_least(what, Some(gain), 1.8),
+            _ => Verdict::report(what, gain),
+        });
+    }
+    verdicts
+}
+
 /// Everyone computes the same, and ours as exactly as the best.
 fn accuracy(row: &Row, precision: Precision, peers: bool) -> Vec<Verdict> {
     let (name, threads) = (&row.workload, row.threads);
-    let worst = row.results.iter().map(|outcome| outcome.error).fold(0.0, f64::max);
+    let worst = row.results.iter().map(|outcome| outcome.error.largest).fold(0.0, f64::max);
     let what = format!("{name}, {threads} threads: the largest error of any contender");
     let agree = Verdict::at_most(what, Some(worst), values::tolerance(precision));
     let others = row.results.iter().filter(|outcome| outcome.contender != Contender::Tensorjit);
-    let best = others.map(|outcome| outcome.error).min_by(f64::total_cmp);
-    let ours = row.of(Contender::Tensorjit).map(|ours| ours.error);
+    let best = others.map(|outcome| outcome.error.typical).min_by(f64::total_cmp);
+    let ours = row.of(Contender::Tensorjit).map(|ours| ours.error.typical);
     let least = values::rounding(precision);
     let ratio = ours.zip(best).map(|(ours, best)| ours.max(least) / best.max(least));
     let what = format!("{name}, {threads} threads: our error beside the best peer's");

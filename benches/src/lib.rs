@@ -4,16 +4,25 @@
 //! measures every workload ([`measure`]), and the first process puts together what they found, holds it against
 //! the gates ([`gates`]), and writes the report.
 
+pub mod allocations;
+#[cfg(feature = "burn")]
 pub mod burn;
 pub mod call;
+#[cfg(feature = "candle")]
 pub mod candle;
+pub mod charts;
 pub mod clock;
+pub mod expansion;
+pub mod first;
 pub mod gates;
 pub mod machine;
 pub mod measure;
 pub mod options;
+pub mod overhead;
 pub mod python;
+pub mod readme;
 pub mod report;
+pub mod symbolic;
 pub mod table;
 pub mod tensor;
 pub mod threads;

@@ -4,13 +4,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::{env, fs};
 
-use tensorjit_bench::gates::State;
+use tensorjit_bench::gates::{State, Verdict};
 use tensorjit_bench::machine::{self, Machine};
 use tensorjit_bench::measure::{self, Effort};
 use tensorjit_bench::options::{self, Options};
 use tensorjit_bench::python::Python;
 use tensorjit_bench::report::{Part, Report};
-use tensorjit_bench::{Result, table, threads, workload};
+use tensorjit_bench::workload::{self, Workload};
+use tensorjit_bench::{Result, expansion, first, overhead, symbolic, table, threads};
+
+/// What is measured beside the workloads; `--only` selects these as it does those.
+const SECTIONS: [&str; 4] = ["overhead", "first", "symbolic", "expansion"];
 
 fn main() -> ExitCode {
     match run() {
@@ -29,6 +33,7 @@ fn run() -> Result<bool> {
     let workloads = workload::all();
     if options.list {
         workloads.iter().for_each(|workload| println!("{}", workload.name));
+        SECTIONS.iter().for_each(|section| println!("{section}"));
         return Ok(true);
     }
     if let Some(path) = &options.worker {
@@ -39,10 +44,32 @@ fn run() -> Result<bool> {
     for threads in &options.threads {
         parts.push(part(*threads)?);
     }
-    let report = Report::new(parts, &workloads, options.peers)?;
+    let mut report = Report::new(parts, &workloads, options.peers)?;
+    report.verdicts.extend(sections(&options, &workloads)?);
     print!("{}", table::verdicts(&report.verdicts));
     report.write(Path::new("target/bench"))?;
+    if options.publish {
+        report.publish(Path::new("."))?;
+    }
     Ok(report.verdicts.iter().all(|verdict| verdict.state != State::Fails))
+}
+
+/// What is measured beside the workloads, where it was asked for, on one core.
+fn sections(options: &Options, workloads: &[Workload]) -> Result<Vec<Verdict>> {
+    machine::pin(1)?;
+    let effort = Effort { clock: options.clock, seconds: options.seconds };
+    let python = env::var_os("PYTHON").filter(|_| options.peers);
+    let mut verdicts = Vec::new();
+    for section in SECTIONS.iter().filter(|section| options.selects(section)) {
+        println!("measuring: {section}");
+        verdicts.extend(match *section {
+            "overhead" => overhead::verdicts(effort)?,
+            "first" => first::verdicts(workloads, python.as_deref().map(Path::new))?,
+            "symbolic" => symbolic::verdicts()?,
+            _ => expansion::verdicts()?,
+        });
+    }
+    Ok(verdicts)
 }
 
 /// Runs a worker with this many threads.
@@ -71,7 +98,9 @@ fn worker(options: &Options, path: &Path) -> Result<()> {
     }
     let machine = Machine::measure(cores)?;
     machine::pin(count)?;
-    let mut python = match (options.peers, env::var_os("PYTHON")) {
+    let workloads = workload::all();
+    let selected: Vec<_> = workloads.iter().filter(|workload| options.selects(&workload.name)).collect();
+    let mut python = match (options.peers && !selected.is_empty(), env::var_os("PYTHON")) {
         (false, _) => None,
         (true, Some(python)) => Some(Python::start(Path::new(&python), count, options.clock)?),
         (true, None) => return Err("`PYTHON` names no interpreter; `./x bench --peers` sets it".into()),
@@ -79,7 +108,7 @@ fn worker(options: &Options, path: &Path) -> Result<()> {
     println!("{}", table::heading(&machine, count));
     let effort = Effort { clock: options.clock, seconds: options.seconds };
     let mut rows = Vec::new();
-    for workload in workload::all().iter().filter(|workload| options.selects(&workload.name)) {
+    for workload in selected {
         let row = measure::measure(workload, count, effort, python.as_mut())?;
         println!("{}", table::line(&row, &machine));
         rows.push(row);

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
+use crate::allocations::count;
 use crate::call::Call;
 use crate::clock::{Clock, median, samples};
 use crate::python::Python;
 use crate::tensor::{Precision, Tensor, write_npy};
-use crate::values;
+use crate::values::{self, Distance};
 use crate::workload::{Contender, Work, Workload};
 
 /// How long everything takes.
@@ -35,8 +36,19 @@ pub struct Row {
     /// Who the values were compared with.
     pub oracle: String,
     pub results: Vec<Outcome>,
+    /// What ten calls of ours allocate, after the first.
+    pub allocations: Option<usize>,
+    /// Ours with one thread, where there are more: in turn with the others, and whether the bits are the same.
+    pub alone: Option<Alone>,
     /// Contenders that failed, and why.
     pub failures: Vec<String>,
+}
+
+/// One thread beside several.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Alone {
+    pub seconds: f64,
+    pub same_bits: bool,
 }
 
 /// What was found of a contender.
@@ -48,7 +60,7 @@ pub struct Outcome {
     /// The lower and the upper quartile.
     pub quartiles: [f64; 2],
     /// The error against the oracle.
-    pub error: f64,
+    pub error: Distance,
     /// Seconds of the first call, for those that compile at run time.
     pub first: Option<f64>,
 }
@@ -81,9 +93,38 @@ struct Ready {
     contender: Contender,
     /// In this process; Python's are known there by name.
     call: Option<Box<dyn Call>>,
-    samples: Vec<f64>,
-    error: f64,
+    found: Vec<f64>,
+    error: Distance,
     first: Option<f64>,
+}
+
+impl Ready {
+    /// A turn.
+    fn samples(
+        &mut self,
+        threads: usize,
+        seconds: f64,
+        clock: Clock,
+        python: Option<&mut Python>,
+    ) -> Result<Vec<f64>> {
+        match (&mut self.call, python) {
+            // Ours heeds the number; the others have it from the environment.
+            (Some(call), _) => tensorjit::with_threads(threads, || samples(call.as_mut(), clock, seconds)),
+            (None, Some(python)) => python.samples(self.contender, seconds),
+            (None, None) => Ok(Vec::new()),
+        }
+    }
+}
+
+/// Whether ours computes the same bits with one thread and with several.
+fn same_bits(all: &mut [Ready], threads: usize) -> Result<Option<bool>> {
+    let ours = all.iter_mut().find(|ready| ready.contender == Contender::Tensorjit);
+    let (Some(call), true) = (ours.and_then(|ours| ours.call.as_mut()), threads > 1) else { return Ok(None) };
+    let mut bits = |threads: usize| -> Result<Vec<u64>> {
+        tensorjit::with_threads(threads, || call.run())?;
+        Ok(call.outputs()?.iter().flatten().map(|x| x.to_bits()).collect())
+    };
+    Ok(Some(bits(1)? == bits(threads)?))
 }
 
 /// The files that the two processes share.
@@ -101,8 +142,12 @@ pub fn measure(
     mut python: Option<&mut Python>,
 ) -> Result<Row> {
     let seeds = 1..;
-    let inputs: Vec<Tensor> =
-        workload.inputs.iter().zip(seeds).map(|(input, seed)| input.sample(seed, workload.precision)).collect();
+    let inputs: Vec<Tensor> = workload
+        .inputs
+        .iter()
+        .zip(seeds)
+        .map(|(input, seed)| input.sample(seed, workload.precision))
+        .collect();
     let folder = folder()?;
     let files = match python {
         Some(_) => files(&folder, &inputs, workload.precision)?,
@@ -112,15 +157,22 @@ pub fn measure(
     let (exact, oracle) = exact(workload, &inputs, python.as_deref_mut(), &files, &folder)?;
 
     let mut all = Vec::new();
+    let mut allocations = None;
     let here = [(Contender::Tensorjit, workload.ours)].into_iter().chain(workload.peers.iter().copied());
     for (contender, make) in here {
         let ready = make(&inputs).and_then(|mut call| {
-            call.run()?;
-            Ok((values::error(&call.outputs()?, &exact), call))
+            tensorjit::with_threads(threads, || call.run())?;
+            if contender == Contender::Tensorjit {
+                let (count, done) =
+                    count(|| tensorjit::with_threads(threads, || (0..10).try_for_each(|_| call.run())));
+                done?;
+                allocations = Some(count);
+            }
+            Ok((values::distance(&call.outputs()?, &exact), call))
         });
         match ready {
             Ok((error, call)) => {
-                all.push(Ready { contender, call: Some(call), samples: Vec::new(), error, first: None });
+                all.push(Ready { contender, call: Some(call), found: Vec::new(), error, first: None });
             }
             Err(error) => failures.push(format!("{}: {error}", contender.name())),
         }
@@ -130,26 +182,28 @@ pub fn measure(
             let name = contender.name();
             match python.prepare(name, workload.function, workload.precision, &files) {
                 Ok(Some(first)) => {
-                    let error = values::error(&python.outputs(name, &folder)?, &exact);
+                    let error = values::distance(&python.outputs(name, &folder)?, &exact);
                     let first = Some(first);
-                    all.push(Ready { contender, call: None, samples: Vec::new(), error, first });
+                    all.push(Ready { contender, call: None, found: Vec::new(), error, first });
                 }
                 Ok(None) => {}
                 Err(error) => failures.push(format!("{name}: {error}")),
             }
         }
     }
+    let same_bits = same_bits(&mut all, threads)?;
+    let mut alone = Vec::new();
     for _ in 0..TURNS {
         for ready in &mut all {
             let seconds = effort.seconds / TURNS as f64;
-            let found = match (&mut ready.call, python.as_deref_mut()) {
-                (Some(call), _) => samples(call.as_mut(), effort.clock, seconds)?,
-                (None, Some(python)) => python.samples(ready.contender, seconds)?,
-                (None, None) => Vec::new(),
-            };
-            ready.samples.extend(found);
+            if threads > 1 && ready.contender == Contender::Tensorjit {
+                alone.extend(ready.samples(1, seconds, effort.clock, None)?);
+            }
+            let found = ready.samples(threads, seconds, effort.clock, python.as_deref_mut())?;
+            ready.found.extend(found);
         }
     }
+    let alone = same_bits.map(|same_bits| Alone { seconds: median(&mut alone), same_bits });
     if let Some(python) = python {
         python.clear()?;
     }
@@ -161,13 +215,15 @@ pub fn measure(
         double: workload.precision == Precision::F64,
         oracle,
         results: all.into_iter().map(outcome).collect(),
+        allocations,
+        alone,
         failures,
     })
 }
 
 fn outcome(mut ready: Ready) -> Outcome {
-    let seconds = median(&mut ready.samples);
-    let at = |part: usize| ready.samples.get(ready.samples.len() * part / 4).copied().unwrap_or(f64::NAN);
+    let seconds = median(&mut ready.found);
+    let at = |part: usize| ready.found.get(ready.found.len() * part / 4).copied().unwrap_or(f64::NAN);
     Outcome {
         contender: ready.contender,
         seconds,

@@ -12,7 +12,8 @@ usage: ./x bench [OPTION ..]
   --threads N,..     the numbers of threads to measure with; 1,2 where it is not given
   --seconds S        the time of each contender; 0.3 where it is not given
   --clock wall|cpu   the time that passes, or, on a machine that others use, the time that the process computes
-  --list             the names of the workloads";
+  --publish          write benches/results.json, docs/bench and the README's table too
+  --list             the names of what is measured";
 
 /// What was asked for.
 #[derive(Clone, Debug)]
@@ -22,6 +23,7 @@ pub struct Options {
     pub threads: Vec<usize>,
     pub seconds: f64,
     pub clock: Clock,
+    pub publish: bool,
     pub list: bool,
     /// This process measures with the first number of threads, and writes what it found to this file.
     pub worker: Option<PathBuf>,
@@ -36,6 +38,7 @@ impl Options {
             threads: vec![1, 2],
             seconds: 0.3,
             clock: Clock::Wall,
+            publish: false,
             list: false,
             worker: None,
         };
@@ -43,6 +46,7 @@ impl Options {
             let mut value = || args.next().ok_or_else(|| format!("`{arg}` takes a value"));
             match arg.as_str() {
                 "--peers" => options.peers = true,
+                "--publish" => options.publish = true,
                 "--list" => options.list = true,
                 "--only" => options.only.extend(value()?.split(',').map(str::to_owned)),
                 "--threads" => {

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Result;
 use crate::clock::Clock;
 use crate::gates::{self, Verdict};
 use crate::machine::Machine;
 use crate::measure::Row;
 use crate::workload::Workload;
+use crate::{Result, charts, readme};
 
 /// What a worker found.
 #[derive(Debug, Serialize, Deserialize)]
@@ -42,9 +42,18 @@ impl Report {
         Ok(Report { machine, clock, versions, rows, verdicts })
     }
 
-    /// Writes `bench.json` into `folder`.
+    /// Writes `bench.json` and the charts into `folder`.
     pub fn write(&self, folder: &Path) -> Result<()> {
         fs::write(folder.join("bench.json"), serde_json::to_string_pretty(self)? + "\n")?;
-        Ok(())
+        charts::draw(&self.rows, folder)
+    }
+
+    /// Writes what the repository shows: the results, their charts, and the README's table.
+    pub fn publish(&self, root: &Path) -> Result<()> {
+        fs::write(root.join("benches/results.json"), serde_json::to_string_pretty(self)? + "\n")?;
+        charts::draw(&self.rows, &root.join("docs/bench"))?;
+        let readme = root.join("README.md");
+        let text = fs::read_to_string(&readme)?;
+        Ok(fs::write(&readme, readme::with_table(&text, self)?)?)
     }
 }

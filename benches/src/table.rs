@@ -30,7 +30,8 @@ pub fn line(row: &Row, machine: &Machine) -> String {
         Work::Bytes(_) => percent(of_bandwidth(row, machine), "mem"),
         Work::Call => String::new(),
     };
-    let ratio = row.best_peer().and_then(|best| row.ratio(best)).map_or(String::new(), |r| format!("{r:.2}x"));
+    let ratio =
+        row.best_peer().and_then(|best| row.ratio(best)).map_or(String::new(), |r| format!("{r:.2}x"));
     let mut peers: Vec<_> =
         row.results.iter().filter(|outcome| outcome.contender != Contender::Tensorjit).collect();
     peers.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
@@ -47,20 +48,32 @@ fn percent(part: Option<f64>, of: &str) -> String {
     part.map_or(String::new(), |part| format!("{:.0}% {of}", part * 100.0))
 }
 
-/// The gates that fail, and how many do not.
+/// What is only reported, the gates that fail, and how many do not.
 pub fn verdicts(verdicts: &[Verdict]) -> String {
-    let count = |state| verdicts.iter().filter(|verdict| verdict.state == state).count();
-    let mut text = format!(
-        "\n{} gates hold, {} fail, {} are open for want of peers\n",
-        count(State::Holds),
-        count(State::Fails),
-        count(State::Open)
-    );
-    for verdict in verdicts.iter().filter(|verdict| verdict.state == State::Fails) {
-        let found = verdict.found.unwrap_or(f64::NAN);
-        text += &format!("FAILS  {}: {found:.3e}, limit {:e}\n", verdict.what, verdict.limit);
+    let of = |state| verdicts.iter().filter(move |verdict| verdict.state == state);
+    let mut text = String::from("\n");
+    for verdict in of(State::Reported) {
+        text += &format!("{}: {}\n", verdict.what, number(verdict.found));
     }
+    for verdict in of(State::Fails) {
+        text +=
+            &format!("FAILS  {}: {}, limit {}\n", verdict.what, number(verdict.found), number(verdict.limit));
+    }
+    text += &format!(
+        "{} gates hold, {} fail, {} are open for want of peers\n",
+        of(State::Holds).count(),
+        of(State::Fails).count(),
+        of(State::Open).count()
+    );
     text
+}
+
+fn number(value: Option<f64>) -> String {
+    match value {
+        None => "-".into(),
+        Some(value) if value == 0.0 || (0.01..1e6).contains(&value.abs()) => format!("{value:.3}"),
+        Some(value) => format!("{value:.2e}"),
+    }
 }
 
 /// Seconds for people.

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::Make;
 use crate::tensor::{Input, Precision};
-use crate::{burn, candle};
 
 /// Who computes a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -99,6 +98,15 @@ pub struct Workload {
     pub gates: Vec<Gate>,
 }
 
+/// The peers that say which functions they have, in single precision.
+type Others = [(Contender, fn(&str) -> Option<Make>)];
+const OTHERS: &Others = &[
+    #[cfg(feature = "candle")]
+    (Contender::Candle, crate::candle::make),
+    #[cfg(feature = "burn")]
+    (Contender::Burn, crate::burn::make),
+];
+
 /// All workloads, in the order of the table.
 pub fn all() -> Vec<Workload> {
     use crate::workloads::{attention, block, convolution, finance, layers, linear, network, products, rows};
@@ -116,8 +124,7 @@ pub fn all() -> Vec<Workload> {
     .concat();
     for workload in &mut workloads {
         if workload.precision == Precision::F32 {
-            let others = [(Contender::Candle, candle::make), (Contender::Burn, burn::make)];
-            let others = others.into_iter().filter_map(|(name, make)| Some((name, make(workload.function)?)));
+            let others = OTHERS.iter().filter_map(|(peer, make)| Some((*peer, make(workload.function)?)));
             workload.peers.extend(others);
         }
     }

@@ -29,7 +29,9 @@ macro_rules! stamp {
                 let (q, k, v, d) = (tensor(0)?, tensor(1)?, tensor(2)?, tensor(3)?);
                 let zeros = || Array4::<$t>::zeros(q.dim());
                 let outputs = (0.0, zeros(), zeros(), zeros());
-                into(outputs, move |(loss, dq, dk, dv)| attention_grad::into(&q, &k, &v, &d, loss, dq, dk, dv))
+                into(outputs, move |(loss, dq, dk, dv)| {
+                    attention_grad::into(&q, &k, &v, &d, loss, dq, dk, dv)
+                })
             }
         }
     };

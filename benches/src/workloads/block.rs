@@ -51,8 +51,18 @@ macro_rules! stamp {
                 let narrow = || Array1::<$t>::zeros(384);
                 let square = || Array2::<$t>::zeros((384, 384));
                 let outputs = (
-                    0.0, narrow(), narrow(), square(), square(), square(), square(), narrow(), narrow(),
-                    Array2::<$t>::zeros(w1.dim()), Array1::<$t>::zeros(1536), Array2::<$t>::zeros(w2.dim()),
+                    0.0,
+                    narrow(),
+                    narrow(),
+                    square(),
+                    square(),
+                    square(),
+                    square(),
+                    narrow(),
+                    narrow(),
+                    Array2::<$t>::zeros(w1.dim()),
+                    Array1::<$t>::zeros(1536),
+                    Array2::<$t>::zeros(w2.dim()),
                     narrow(),
                 );
                 into(outputs, move |(loss, dg1, dc1, dwq, dwk, dwv, dwo, dg2, dc2, dw1, db1, dw2, db2)| {

@@ -43,9 +43,7 @@ macro_rules! stamp {
                     Array1::<$t>::zeros(b3.dim()),
                 );
                 into(outputs, move |(loss, dw1, db1, dw2, db2, dw3, db3)| {
-                    mlp_grad::into(
-                        &w1, &b1, &w2, &b2, &w3, &b3, &x, &y, loss, dw1, db1, dw2, db2, dw3, db3,
-                    )
+                    mlp_grad::into(&w1, &b1, &w2, &b2, &w3, &b3, &x, &y, loss, dw1, db1, dw2, db2, dw3, db3)
                 })
             }
         }

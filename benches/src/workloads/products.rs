@@ -58,8 +58,25 @@ impl<T: Real + LinalgScalar> Call for ByGemm<T> {
         // apart; nothing else refers to the result.
         unsafe {
             gemm::gemm(
-                m, n, k, c.as_mut_ptr(), 1, row_c, false, a.as_ptr(), 1, row_a, b.as_ptr(), 1, row_b,
-                T::zero(), T::one(), false, false, false, *parallelism,
+                m,
+                n,
+                k,
+                c.as_mut_ptr(),
+                1,
+                row_c,
+                false,
+                a.as_ptr(),
+                1,
+                row_a,
+                b.as_ptr(),
+                1,
+                row_b,
+                T::zero(),
+                T::one(),
+                false,
+                false,
+                false,
+                *parallelism,
             );
         }
         std::hint::black_box(c);
