@@ -23,6 +23,8 @@ pub(super) struct Home {
     pub(super) panels: [Option<Dim>; 2],
     /// Of a fold across rows: the accumulators of each axis of the rows, outermost first.
     pub(super) accumulators: Vec<Accumulators>,
+    /// Where the sums of a product stand between blocks of terms, where it may have several.
+    pub(super) sums: Option<Sums>,
 }
 
 /// Offsets of the accumulators of one axis.
@@ -32,6 +34,15 @@ pub(super) struct Accumulators {
     pub(super) total: Option<Dim>,
     /// Of the block at hand; none where there is one block.
     pub(super) block: Option<Dim>,
+}
+
+/// Memory of the size of a product's result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Sums {
+    /// The home of a root: of the product itself, or of its epilogue, which is stored after the last block.
+    Of(usize),
+    /// A piece of the arena at this offset.
+    Apart(Dim),
 }
 
 /// A piece of the arena.
@@ -201,6 +212,35 @@ impl<'a> Placer<'a> {
                     home.arena = Some(Slot { offset: self.arena.take(bytes, g, last), row, slice });
                 }
             }
+            for stage in &group.stages {
+                self.place_sums(memory, g, stage);
+            }
+        }
+    }
+
+    /// Finds memory for the sums of the products of a stage whose other roots are their epilogue.
+    fn place_sums(&mut self, memory: &mut Memory, group: usize, stage: &[usize]) {
+        for product in stage {
+            let root = &self.roots[*product];
+            if Packing::of(&self.graph.facts, root).block_terms.is_none() {
+                continue;
+            }
+            let ty = self.graph.ty(root.node);
+            let inputs = self.graph.inputs.len() as u32;
+            // A state is no such home: the epilogue may read its old value.
+            let usable = |other: &&usize| {
+                let home = &memory.homes[**other];
+                self.graph.ty(self.roots[**other].node) == ty
+                    && (home.arena.is_some() || home.arguments.first().is_some_and(|first| *first >= inputs))
+            };
+            let own = std::iter::once(product).chain(stage).find(usable).copied();
+            memory.homes[*product].sums = Some(own.map_or_else(
+                || {
+                    let bytes = &volume(&ty.shape) * &Dim::constant(ty.dtype.size() as i64);
+                    Sums::Apart(self.arena.take(bytes, group, group))
+                },
+                Sums::Of,
+            ));
         }
     }
 

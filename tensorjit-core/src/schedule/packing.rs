@@ -1,9 +1,10 @@
-//! When the operands of a product are copied into panels, and how large panels are.
+//! When the operands of a product are copied into panels, and how large blocks and panels are.
 //!
-//! A panel has its elements in the order in which a tile reads them.  Large products read each element many times
-//! and pack both operands; a right operand whose columns are apart in memory is packed in any case.
+//! A panel has its elements in the order in which a tile reads them.  A large product reads each element many times:
+//! it goes block by block, and packs the right operand's block, and of the left operand the rows of one tile.  A
+//! right operand whose columns are apart in memory is packed in any case.
 
-use super::roots::{Kind, Root};
+use super::roots::{Along, Kind, Root};
 use crate::dim::Dim;
 use crate::dim::facts::Facts;
 
@@ -17,16 +18,25 @@ pub(super) enum When {
 }
 
 /// From how many rows on a product is large.
-pub(super) const LARGE_ROWS: i64 = 64;
+pub(super) const LARGE_ROWS: i64 = 48;
 
 /// From how many columns on a product is large.
 pub(super) const LARGE_COLUMNS: i64 = 128;
 
+/// Columns of a block: a multiple of the columns of a tile at any level.
+pub(super) const BLOCK_COLUMNS: i64 = 512;
+
+/// Bytes of the terms of an element's sum that one block adds: the rows of a tile stay in the first cache.
+const BLOCK_TERMS_BYTES: i64 = 2048;
+
 /// The most rows of a tile at any level.
 const MOST_ROWS: i64 = 14;
 
-/// Bytes of a row of a right panel: two registers of the widest level.
-const PANEL_BYTES: i64 = 128;
+/// Bytes of the columns of a tile: two registers of the widest level.
+const TILE_COLUMN_BYTES: i64 = 128;
+
+/// What packing may write behind the elements of a panel, in bytes: the rest of square blocks of registers.
+const SLACK: i64 = 2048;
 
 /// How the operands of a product are packed.
 #[derive(Clone, Debug)]
@@ -37,7 +47,9 @@ pub(super) struct Packing {
     pub(super) rows: Option<Dim>,
     pub(super) columns: Option<Dim>,
     /// The number of terms of a sum.
-    pub(super) terms: Dim,
+    terms: Dim,
+    /// The most terms that a block of a large product adds, where that may not be all.
+    pub(super) block_terms: Option<i64>,
 }
 
 impl Packing {
@@ -53,21 +65,38 @@ impl Packing {
         };
         let large = reaches(&rows, LARGE_ROWS) && reaches(&columns, LARGE_COLUMNS);
         let left = if large { When::Large } else { When::Never };
-        let right = if root.strided { When::Always } else { left };
+        let right = if root.along[1] != Along::Own { When::Always } else { left };
         let terms = root.folded.iter().fold(Dim::constant(1), |product, extent| &product * extent);
-        Packing { left, right, rows, columns, terms }
+        let most = BLOCK_TERMS_BYTES / root.lane_bytes as i64;
+        let cut = root.kind == Kind::Product
+            && root.folded.len() == 1
+            && facts.range(&terms).1.is_none_or(|terms| terms > most);
+        let block_terms = (large && cut).then_some(most);
+        Packing { left, right, rows, columns, terms, block_terms }
     }
 
-    /// Bytes of the left operand in panels, of one panel of the right operand: none where it is never packed.
+    /// Bytes of the panels of the left and of the right operand: none where it is never packed.
     pub(super) fn bytes(&self, root: &Root) -> [Option<Dim>; 2] {
         if root.kind != Kind::Product {
             return [None, None];
         }
-        let rows = self.rows.as_ref().filter(|_| self.left != When::Never);
-        let left = rows.map(|rows| {
-            &(&(rows + &Dim::constant(MOST_ROWS - 1)) * &self.terms) * &Dim::constant(root.lane_bytes as i64)
+        let slack = Dim::constant(SLACK);
+        let large = self.left != When::Never;
+        let bytes = Dim::constant(root.lane_bytes as i64);
+        let terms = match self.block_terms {
+            Some(most) => self.terms.minimum(&Dim::constant(most)),
+            None => self.terms.clone(),
+        };
+        let left = large.then(|| &(&(&terms * &Dim::constant(MOST_ROWS)) * &bytes) + &slack);
+        let tile = (self.right == When::Always).then(|| &self.terms * &Dim::constant(TILE_COLUMN_BYTES));
+        let block = self.columns.as_ref().filter(|_| large).map(|columns| {
+            let rounded = columns + &Dim::constant(TILE_COLUMN_BYTES / root.lane_bytes as i64 - 1);
+            &(&terms * &rounded.minimum(&Dim::constant(BLOCK_COLUMNS))) * &bytes
         });
-        let right = (self.right != When::Never).then(|| &self.terms * &Dim::constant(PANEL_BYTES));
-        [left, right]
+        let right = match (tile, block) {
+            (Some(tile), Some(block)) => Some(tile.maximum(&block)),
+            (tile, block) => tile.or(block),
+        };
+        [left, right.map(|bytes| &bytes + &slack)]
     }
 }

@@ -27,6 +27,16 @@ pub(super) enum Kind {
     Scatter,
 }
 
+/// Along which axis neighbouring elements of a product's operand are neighbours in memory, or the same element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Along {
+    /// The last axis that is the operand's alone.
+    Own,
+    /// The last axis of terms.
+    Terms,
+    Neither,
+}
+
 /// A node computed by loops, with its iteration domain.
 #[derive(Clone, Debug)]
 pub(super) struct Root {
@@ -46,8 +56,8 @@ pub(super) struct Root {
     /// Of a product: how many of the parallel axes are the left operand's alone, and the right operand's alone.
     pub(super) left_axes: usize,
     pub(super) right_axes: usize,
-    /// Of a product: whether neighbours along the last axis are apart in the memory of the right operand.
-    pub(super) strided: bool,
+    /// Of a product: along which axis the left and the right operand are contiguous in memory.
+    pub(super) along: [Along; 2],
     /// The rough number of instructions of one element.
     pub(super) cost: u32,
     /// What one element reads, over the variables `variable(i)` of the domain in order.
@@ -132,7 +142,7 @@ fn root(graph: &Graph, is_leaf: &dyn Fn(NodeId) -> bool, node: NodeId) -> Result
         lane_bytes: graph.ty(node).dtype.size().max(4),
         left_axes: 0,
         right_axes: 0,
-        strided: false,
+        along: [Along::Neither; 2],
         cost: 0,
         reads: Vec::new(),
         counts: Vec::new(),
@@ -170,10 +180,21 @@ fn root(graph: &Graph, is_leaf: &dyn Fn(NodeId) -> bool, node: NodeId) -> Result
             reads::collect(graph, &inner, operand, &at, &mut found)?;
         }
     }
-    if let (Kind::Product, Some(last)) = (root.kind, root.parallel.len().checked_sub(1))
-        && let Some(last) = variables[last].as_sym()
-    {
-        root.strided = is_strided(graph, is_leaf, &elements(graph, node, &variables)[1], last)?;
+    if root.kind == Kind::Product {
+        let rank = root.parallel.len();
+        let own = [(rank - root.right_axes, root.left_axes), (rank, root.right_axes)];
+        let operands = elements(graph, node, &variables);
+        for (side, (end, axes)) in own.into_iter().enumerate() {
+            let own = (axes > 0).then(|| end - 1);
+            let term = root.folded.len().checked_sub(1).map(|last| rank + last);
+            for (axis, along) in [(term, Along::Terms), (own, Along::Own)] {
+                if let Some(variable) = axis.and_then(|axis| variables[axis].as_sym())
+                    && is_contiguous(graph, is_leaf, &operands[side], variable)?
+                {
+                    root.along[side] = along;
+                }
+            }
+        }
     }
     root.reads = found.reads.into_iter().collect();
     root.counts = found.counts.into_iter().collect();
@@ -196,22 +217,22 @@ fn crossing(graph: &Graph, is_leaf: &dyn Fn(NodeId) -> bool, node: NodeId) -> Re
     Ok(Some(Crossing { shape, folded, found }))
 }
 
-/// Whether the elements of an operand along variable `last` are apart in memory.
-fn is_strided(
+/// Whether the elements of an operand along a variable are neighbours in memory, or the same.
+fn is_contiguous(
     graph: &Graph,
     is_leaf: &dyn Fn(NodeId) -> bool,
     (operand, at): &(NodeId, Vec<Dim>),
-    last: Sym,
+    variable: Sym,
 ) -> Result<bool, Bug> {
     let mut found = Found::default();
     reads::collect(graph, is_leaf, *operand, at, &mut found)?;
-    Ok(!found.reads.iter().all(|(leaf, at)| {
+    Ok(found.reads.iter().all(|(leaf, at)| {
         let offset = match at {
             At::Axes(at) => reads::flat(&graph.ty(*leaf).shape, at),
             At::Flat(offset) => offset.clone(),
             At::Data => return false,
         };
-        offset.linear_in(last).is_some_and(|(scale, _)| scale.is(1) || scale.is(0))
+        offset.linear_in(variable).is_some_and(|(scale, _)| scale.is(1) || scale.is(0))
     }))
 }
 

@@ -1,6 +1,7 @@
 //! From groups to loops: each kind of group has its file; what an element is worth is [`value`]'s.
 
 mod across;
+mod blocks;
 mod fold;
 mod index;
 mod lanes;
@@ -9,6 +10,7 @@ mod product;
 mod rows;
 mod scatter;
 mod tasks;
+mod tile;
 mod value;
 
 use std::collections::BTreeMap;
@@ -17,7 +19,7 @@ use tensorjit_runtime::abi::DType;
 
 use super::Schedule;
 use super::fuse::{Group, Nest};
-use super::memory::Memory;
+use super::memory::{Memory, Sums};
 use super::roots::Root;
 use super::tasks::Grain;
 use crate::diag::Bug;
@@ -54,6 +56,16 @@ impl Stored {
     }
 }
 
+/// Memory that a product uses while it is computed.
+#[derive(Clone, Copy, Debug)]
+struct Packed {
+    /// Panels of the left and of the right operand.
+    left: Option<Buf>,
+    right: Option<Buf>,
+    /// Sums between blocks of terms, where they stand nowhere else.
+    sums: Option<Buf>,
+}
+
 /// The state of emission.
 struct Emit<'a> {
     graph: &'a Graph,
@@ -66,8 +78,8 @@ struct Emit<'a> {
     arguments: Vec<Buf>,
     /// Memory of the roots that have any.
     stored: BTreeMap<NodeId, Stored>,
-    /// Panels of the operands of products, left and right, by root.
-    panels: Vec<[Option<Buf>; 2]>,
+    /// Memory that products use while they are computed, by root.
+    panels: Vec<Packed>,
     vars: BTreeMap<Sym, Var>,
     next: u32,
     /// Lanes of the vectors being made; 1 outside of vector loops.
@@ -151,7 +163,12 @@ impl Emit<'_> {
                 let place = Place::Arena(offset.clone()?);
                 Some(self.b.buffer(Buffer { dtype, place }))
             };
-            self.panels.push([panel(&home.panels[0]), panel(&home.panels[1])]);
+            let sums = match &home.sums {
+                Some(Sums::Apart(offset)) => panel(&Some(offset.clone())),
+                _ => None,
+            };
+            let [left, right] = [panel(&home.panels[0]), panel(&home.panels[1])];
+            self.panels.push(Packed { left, right, sums });
             let stored = match (home.arguments.first(), &home.arena) {
                 (_, Some(slot)) => {
                     let dtype = self.graph.ty(root.node).dtype;

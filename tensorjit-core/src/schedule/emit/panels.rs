@@ -1,135 +1,270 @@
 //! The operands of a product in panels.
 
 use super::product::Product;
+use super::tile::{Columns, Depth};
 use super::{Emit, Var};
 use crate::diag::Bug;
 use crate::dim::Dim;
+use crate::graph::NodeId;
 use crate::lanes::{Cmp, Lanes, Prim, Val};
 use crate::loops::Buf;
 use crate::schedule::packing::{LARGE_COLUMNS, LARGE_ROWS, Packing, When};
-use crate::schedule::{reads, roots};
+use crate::schedule::roots::{self, Along};
 
-/// Which operands are in panels.
-#[derive(Clone, Copy, Debug, Default)]
+/// A panel: for every term in turn, the elements of all rows or columns of a tile.
 pub(super) struct Panels {
-    /// All of the left operand: panels of as many rows as a tile has, the rows of a panel side by side.
-    pub(super) left: Option<Buf>,
-    /// The columns of the tile at hand.
-    pub(super) right: Option<Buf>,
+    pub(super) buf: Buf,
+    /// Where it begins.
+    pub(super) start: Dim,
 }
 
-impl Emit<'_> {
-    /// Makes `body` for a product with panels, or without, or for both with a branch on its size.
-    pub(super) fn packed(
+impl Panels {
+    /// Where an element of a term stands, if each term has `width` of them.
+    pub(super) fn offset(&self, term: &Dim, width: usize, element: usize) -> Dim {
+        let width = Dim::constant(width as i64);
+        &(&self.start + &(term * &width)) + &Dim::constant(element as i64)
+    }
+}
+
+/// The node and index of an operand's element of a row or column and of a term.
+type Element<'f, 'a> = &'f dyn Fn(&Emit<'a>, &Dim, &[Dim]) -> (NodeId, Vec<Dim>);
+
+/// Makes the loops of a product.
+type Form<'f, 'a> = &'f dyn Fn(&mut Emit<'a>, &Product<'_>) -> Result<(), Bug>;
+
+impl<'a> Emit<'a> {
+    /// The product in one of two forms, or both with a branch on its size.
+    pub(super) fn by_size(
         &mut self,
         product: &Product<'_>,
-        body: &dyn Fn(&mut Self, Panels) -> Result<(), Bug>,
+        large: Form<'_, 'a>,
+        small: Form<'_, 'a>,
     ) -> Result<(), Bug> {
         let packing = Packing::of(&self.graph.facts, &self.roots[product.root]);
-        let [left, right] = self.panels[product.root];
-        let small = Panels { left: None, right: right.filter(|_| packing.right == When::Always) };
-        let large = Panels { left, right };
         if packing.left == When::Never {
-            return body(self, small);
+            return small(self, product);
         }
         let mut condition = None;
-        for (extent, least) in [(&packing.rows, LARGE_ROWS), (&packing.columns, LARGE_COLUMNS)] {
-            let Some(extent) = extent.as_ref().filter(|extent| extent.as_const().is_none()) else { continue };
-            let (extent, least) = (self.scalar_index(extent)?, self.int(least));
+        for (axis, least) in [(product.rows, LARGE_ROWS), (product.columns, LARGE_COLUMNS)] {
+            let extent = product.extent(axis);
+            if self.graph.facts.range(&extent).0.is_some_and(|extent| extent >= least) {
+                continue;
+            }
+            let (extent, least) = (self.scalar_index(&extent)?, self.int(least));
             let reaches = self.b.prim(Prim::Cmp(Cmp::Ge), &[extent, least]);
             condition = Some(match condition {
                 Some(other) => self.b.prim(Prim::And, &[other, reaches]),
                 None => reaches,
             });
         }
-        let Some(condition) = condition else { return body(self, large) };
+        let Some(condition) = condition else { return large(self, product) };
         let memo = std::mem::take(&mut self.memo);
         self.b.open_branch(condition);
-        body(self, large)?;
+        large(self, product)?;
         self.b.otherwise(Vec::new());
         self.memo.clear();
-        body(self, small)?;
+        small(self, product)?;
         self.b.close_branch(Vec::new());
         self.memo = memo;
         Ok(())
     }
 
-    /// Copies the left operand into panels of `rows` rows.
-    pub(super) fn pack_left(&mut self, product: &Product<'_>, buf: Buf, rows: u32) -> Result<(), Bug> {
-        let Some(axis) = product.rows else { return Ok(()) };
-        self.b.pin(buf);
-        let extent = product.extents[axis].clone();
-        let extents = [&[extent], &self.roots[product.root].folded[..]].concat();
-        self.nest(&extents, &[], &mut |emit, index, _| {
-            let (row, k) = (&index[0], &index[1..]);
+    /// Copies rows of the left operand into a panel.
+    pub(super) fn pack_left(
+        &mut self,
+        product: &Product<'_>,
+        (row, rows): (Val, u32),
+        depth: &Depth,
+        panel: &Panels,
+    ) -> Result<(), Bug> {
+        self.b.pin(panel.buf);
+        let row = Dim::sym(self.fresh(Var::Scalar(row)));
+        let element = |emit: &Self, row: &Dim, term: &[Dim]| {
             let mut at = product.at.clone();
-            at[axis] = row.clone();
-            at.extend_from_slice(k);
-            let elements = roots::elements(emit.graph, product.node, &at);
-            let value = emit.value(elements[0].0, &elements[0].1)?;
-            let offset = emit.left_offset(product, rows, row, k);
-            emit.store_at(buf, &offset, value)?;
-            Ok(Vec::new())
-        })?;
-        self.b.pin(buf);
+            if let Some(axis) = product.rows {
+                at[axis] = row.clone();
+            }
+            at.extend_from_slice(term);
+            roots::elements(emit.graph, product.node, &at).swap_remove(0)
+        };
+        let width = rows as usize;
+        match self.roots[product.root].along[0] {
+            Along::Terms if self.has_masks() => {
+                let lanes: Vec<Dim> = (0..width).map(|i| &row + &Dim::constant(i as i64)).collect();
+                self.pack_transposed(product, &lanes, depth, panel, &element)?;
+            }
+            Along::Own if self.has_masks() => {
+                let lanes = self.register_lanes(self.roots[product.root].lane_bytes);
+                let starts: Vec<u32> = (0..rows).step_by(lanes as usize).collect();
+                let mut vectors = Vec::new();
+                let base = self.scalar_index(&row)?;
+                for start in starts {
+                    let (distance, left) = (self.int(start.into()), self.int((rows - start).into()));
+                    let base = self.b.prim(Prim::Add, &[base, distance]);
+                    let mask = (rows - start < lanes).then(|| self.mask_below(left, lanes));
+                    vectors.push((start, Dim::sym(self.fresh(Var::Lane(base))), mask));
+                }
+                self.with_lanes(lanes, None, &mut |emit| {
+                    emit.nest(&depth.extents, &[], &mut |emit, k, _| {
+                        for (start, at, mask) in &vectors {
+                            let (operand, at) = element(emit, at, &depth.term(k));
+                            emit.memo.clear();
+                            emit.tail = *mask;
+                            let value = emit.value(operand, &at)?;
+                            let value = emit.b.splat(value, lanes);
+                            // What is stored too much is overwritten by the next term.
+                            let offset = panel.offset(&depth.flat(k), width, *start as usize);
+                            let offset = emit.scalar_index(&offset)?;
+                            emit.b.store(panel.buf, offset, value, None);
+                        }
+                        emit.tail = None;
+                        Ok(Vec::new())
+                    })?;
+                    Ok(())
+                })?;
+            }
+            _ => {
+                self.with_lanes(1, None, &mut |emit| {
+                    emit.nest(&depth.extents, &[], &mut |emit, k, _| {
+                        for i in 0..width {
+                            let row = &row + &Dim::constant(i as i64);
+                            let (operand, at) = element(emit, &row, &depth.term(k));
+                            let value = emit.value(operand, &at)?;
+                            emit.store_at(panel.buf, &panel.offset(&depth.flat(k), width, i), value)?;
+                        }
+                        Ok(Vec::new())
+                    })?;
+                    Ok(())
+                })?;
+            }
+        }
+        self.b.pin(panel.buf);
         Ok(())
     }
 
-    /// Where the left operand's element of a row and of folded indices stands.
-    pub(super) fn left_offset(&self, product: &Product<'_>, rows: u32, row: &Dim, k: &[Dim]) -> Dim {
-        let folded = &self.roots[product.root].folded;
-        let rows = Dim::constant(rows.into());
-        let panel = &(&row.floor_div(&rows) * &rows) * &reads::volume(folded);
-        &(&panel + &(&reads::flat(folded, k) * &rows)) + &row.modulo(&rows)
+    /// Copies columns of the right operand into a panel.
+    pub(super) fn pack_right(
+        &mut self,
+        product: &Product<'_>,
+        columns: &Columns,
+        depth: &Depth,
+        panel: &Panels,
+    ) -> Result<(), Bug> {
+        self.b.pin(panel.buf);
+        let element = |emit: &Self, column: &Dim, term: &[Dim]| {
+            let mut at = product.at.clone();
+            if let Some(axis) = product.columns {
+                at[axis] = column.clone();
+            }
+            at.extend_from_slice(term);
+            roots::elements(emit.graph, product.node, &at).swap_remove(1)
+        };
+        let width = columns.at.len() * columns.lanes as usize;
+        if self.roots[product.root].along[1] == Along::Terms && self.has_masks() && columns.lanes > 1 {
+            // Columns beyond the last are read as the last.
+            let last = &product.extent(product.columns) - &Dim::constant(1);
+            let mut lanes = Vec::with_capacity(width);
+            let (first, last) = (columns.first, self.scalar_index(&last)?);
+            for i in 0..width {
+                let distance = self.int(i as i64);
+                let mut column = self.b.prim(Prim::Add, &[first, distance]);
+                if self.tail.is_some() {
+                    let beyond = self.b.prim(Prim::Cmp(Cmp::Gt), &[column, last]);
+                    column = self.b.prim(Prim::Select, &[beyond, last, column]);
+                }
+                lanes.push(Dim::sym(self.fresh(Var::Scalar(column))));
+            }
+            self.pack_transposed(product, &lanes, depth, panel, &element)?;
+        } else {
+            self.nest(&depth.extents, &[], &mut |emit, k, _| {
+                for (j, column) in columns.at.iter().enumerate() {
+                    let (operand, at) = element(emit, column, &depth.term(k));
+                    let value = emit.value(operand, &at)?;
+                    let value = emit.b.splat(value, columns.lanes);
+                    let offset = panel.offset(&depth.flat(k), width, j * columns.lanes as usize);
+                    let offset = emit.scalar_index(&offset)?;
+                    emit.b.store(panel.buf, offset, value, None);
+                }
+                Ok(Vec::new())
+            })?;
+        }
+        self.b.pin(panel.buf);
+        Ok(())
     }
 
-    /// Copies the columns of a tile into a panel; `columns` are variables of its vectors.
-    pub(super) fn pack_right(&mut self, product: &Product<'_>, buf: Buf, columns: &[Dim]) -> Result<(), Bug> {
-        self.b.pin(buf);
-        let folded = self.roots[product.root].folded.clone();
-        self.nest(&folded, &[], &mut |emit, k, _| {
-            for (j, column) in columns.iter().enumerate() {
-                let mut at = product.at.clone();
-                if let Some(axis) = product.columns {
-                    at[axis] = column.clone();
+    /// Packs an operand whose neighbours in memory are terms: vectors of terms are transposed in registers.
+    ///
+    /// `lanes` are the rows or columns of the panel.  Square blocks reach beyond the last row or column, where the
+    /// next term overwrites them, and beyond the last term, behind the panel.
+    fn pack_transposed(
+        &mut self,
+        product: &Product<'_>,
+        lanes: &[Dim],
+        depth: &Depth,
+        panel: &Panels,
+        element: Element<'_, 'a>,
+    ) -> Result<(), Bug> {
+        let bytes = self.roots[product.root].lane_bytes;
+        let size = self.register_lanes(bytes);
+        let dtype = self.graph.ty(product.node).dtype;
+        let Some((last, outer)) = depth.extents.split_last() else { return Ok(()) };
+        let (zero, end) = (self.int(0), self.scalar_index(last)?);
+        self.nest(outer, &[], &mut |emit, k, _| {
+            let step = emit.int(size.into());
+            let rest = emit.b.prim(Prim::IRem, &[end, step]);
+            let middle = emit.b.prim(Prim::Sub, &[end, rest]);
+            for (from, to, masked) in [(zero, middle, false), (middle, end, true)] {
+                if masked && last.as_const().is_some_and(|last| last % i64::from(size) == 0) {
+                    continue;
                 }
-                at.extend_from_slice(k);
-                let elements = roots::elements(emit.graph, product.node, &at);
-                let value = emit.value(elements[1].0, &elements[1].1)?;
-                let value = emit.b.splat(value, emit.lanes);
-                let offset = emit.right_offset(product, columns.len(), j, k);
-                let offset = emit.scalar_index(&offset)?;
-                emit.b.store(buf, offset, value, None);
+                let (index, _) = emit.b.open_loop((from, to, size.into()), &[]);
+                let mask = masked.then(|| emit.mask_up_to(index, end, size));
+                let term = Dim::sym(emit.fresh(Var::Lane(index)));
+                let start = Dim::sym(emit.fresh(Var::Scalar(index)));
+                emit.with_lanes(size, mask, &mut |emit| {
+                    let at = [k, &[term.clone()]].concat();
+                    let mut groups = Vec::new();
+                    for group in lanes.chunks(size as usize) {
+                        let mut rows = Vec::with_capacity(size as usize);
+                        for lane in group {
+                            let (operand, at) = element(emit, lane, &depth.term(&at));
+                            let value = emit.value(operand, &at)?;
+                            rows.push(emit.b.splat(value, size));
+                        }
+                        let zero =
+                            if dtype.is_float() { emit.b.float(dtype, 0.0) } else { emit.b.int(dtype, 0) };
+                        rows.resize(size as usize, emit.b.splat(zero, size));
+                        groups.push(emit.b.transposed(rows));
+                    }
+                    for t in 0..size {
+                        for (g, group) in groups.iter().enumerate() {
+                            let at = [k, &[&start + &Dim::constant(t.into())]].concat();
+                            let offset = panel.offset(&depth.flat(&at), lanes.len(), g * size as usize);
+                            let offset = emit.scalar_index(&offset)?;
+                            emit.b.store(panel.buf, offset, group[t as usize], None);
+                        }
+                    }
+                    Ok(())
+                })?;
+                emit.b.close_loop(Vec::new());
             }
             Ok(Vec::new())
         })?;
-        self.b.pin(buf);
         Ok(())
     }
 
-    /// Where vector `vector` of a panel of `vectors` vectors stands.
-    pub(super) fn right_offset(
-        &self,
-        product: &Product<'_>,
-        vectors: usize,
-        vector: usize,
-        k: &[Dim],
-    ) -> Dim {
-        let lanes = i64::from(self.lanes);
-        let width = Dim::constant(vectors as i64 * lanes);
-        let folded = &self.roots[product.root].folded;
-        &(&reads::flat(folded, k) * &width) + &Dim::constant(vector as i64 * lanes)
-    }
-
-    /// Variables of the vectors of a tile that begins at `column`.
-    pub(super) fn column_variables(&mut self, column: Val, vectors: u32, lanes: u32) -> Vec<Dim> {
-        let mut columns = Vec::new();
-        for vector in 0..vectors {
-            let distance = self.int((vector * lanes).into());
-            let base = self.b.prim(Prim::Add, &[column, distance]);
-            let var = if lanes == 1 { Var::Scalar(base) } else { Var::Lane(base) };
-            columns.push(Dim::sym(self.fresh(var)));
-        }
-        columns
+    /// Makes `body` with vectors of `lanes` lanes, of which those in `tail` exist.
+    fn with_lanes(
+        &mut self,
+        lanes: u32,
+        tail: Option<Val>,
+        body: &mut dyn FnMut(&mut Self) -> Result<(), Bug>,
+    ) -> Result<(), Bug> {
+        let outer = (std::mem::replace(&mut self.lanes, lanes), std::mem::replace(&mut self.tail, tail));
+        let memo = std::mem::take(&mut self.memo);
+        body(self)?;
+        self.memo = memo;
+        (self.lanes, self.tail) = outer;
+        Ok(())
     }
 }

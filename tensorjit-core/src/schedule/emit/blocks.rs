@@ -1,0 +1,102 @@
+//! Large products block by block.
+//!
+//! A block of columns and terms of the right operand is packed into panels, one for each column of tiles, and stays
+//! in the second cache while all rows pass by; the rows of a tile are packed too and stay in the first while all
+//! panels pass by.  Between blocks of terms the sums stand in memory, in which they lose no bit.
+
+use super::panels::Panels;
+use super::product::Product;
+use super::tile::{Cut, Depth, Tile};
+use super::{Emit, Packed, Stored, Var};
+use crate::diag::Bug;
+use crate::dim::Dim;
+use crate::lanes::{Cmp, Lanes, Prim, Val};
+use crate::schedule::memory::Sums;
+use crate::schedule::packing::{BLOCK_COLUMNS, Packing};
+
+impl Emit<'_> {
+    /// A product in blocks.
+    pub(super) fn product_in_blocks(&mut self, product: &Product<'_>) -> Result<(), Bug> {
+        let (zero, end) = self.all_columns(product)?;
+        let size = self.int(BLOCK_COLUMNS);
+        let (from, _) = self.b.open_loop((zero, end, BLOCK_COLUMNS), &[]);
+        let next = self.b.prim(Prim::Add, &[from, size]);
+        let to = self.least(next, end);
+        self.depths(product, &mut |emit, depth| emit.block(product, (from, to), depth))?;
+        self.b.close_loop(Vec::new());
+        Ok(())
+    }
+
+    /// Loops over the blocks of terms: one where all terms fit, and one for a sum without terms.
+    fn depths(
+        &mut self,
+        product: &Product<'_>,
+        body: &mut dyn FnMut(&mut Self, &Depth) -> Result<(), Bug>,
+    ) -> Result<(), Bug> {
+        let most = Packing::of(&self.graph.facts, &self.roots[product.root]).block_terms;
+        let Some((most, sums)) = most.zip(self.sums_of(product.root)) else {
+            return body(self, &Depth::whole(product));
+        };
+        let (zero, one) = (self.int(0), self.int(1));
+        let terms = self.scalar_index(&product.folded[0])?;
+        let at_least_one = self.b.prim(Prim::Cmp(Cmp::Gt), &[terms, zero]);
+        let end = self.b.prim(Prim::Select, &[at_least_one, terms, one]);
+        let (from, _) = self.b.open_loop((zero, end, most), &[]);
+        self.b.pin(sums.buf);
+        let size = self.int(most);
+        let next = self.b.prim(Prim::Add, &[from, size]);
+        let to = self.least(next, terms);
+        let count = self.b.prim(Prim::Sub, &[to, from]);
+        let cut = Cut {
+            first: self.b.prim(Prim::Cmp(Cmp::Eq), &[from, zero]),
+            last: self.b.prim(Prim::Cmp(Cmp::Ge), &[next, terms]),
+            sums: sums.clone(),
+        };
+        let [from, count] = [from, count].map(|value| Dim::sym(self.fresh(Var::Scalar(value))));
+        body(self, &Depth { from, extents: vec![count], cut: Some(cut) })?;
+        self.b.pin(sums.buf);
+        self.b.close_loop(Vec::new());
+        Ok(())
+    }
+
+    fn block(&mut self, product: &Product<'_>, columns: (Val, Val), depth: &Depth) -> Result<(), Bug> {
+        let Packed { left: Some(left), right: Some(right), .. } = self.panels[product.root] else {
+            return Err(Bug::new("schedule", format!("{:?} has no panels", product.node)));
+        };
+        let volume = self.scalar_index(&depth.volume())?;
+        // Panels lie one behind the other, each as wide as its columns.
+        let panel = |emit: &mut Self, first: Val| {
+            let before = emit.b.prim(Prim::Sub, &[first, columns.0]);
+            let start = emit.b.prim(Prim::Mul, &[before, volume]);
+            Panels { buf: right, start: Dim::sym(emit.fresh(Var::Scalar(start))) }
+        };
+        self.b.pin(right);
+        self.column_loops(product, columns, &mut |emit, columns| {
+            let panel = panel(emit, columns.first);
+            emit.pack_right(product, columns, depth, &panel)
+        })?;
+        self.b.pin(right);
+        let (most, _) = self.tile_shape();
+        self.row_loops_of(product, &mut |emit, row, rows| {
+            // A few rows that are left over are read where they stand.
+            let left = (2 * rows >= most).then(|| Panels { buf: left, start: Dim::default() });
+            if let Some(left) = &left {
+                emit.pack_left(product, (row, rows), depth, left)?;
+            }
+            emit.column_loops(product, columns, &mut |emit, columns| {
+                let right = panel(emit, columns.first);
+                emit.tile(
+                    product,
+                    &Tile { columns, row, rows, depth, left: left.as_ref(), right: Some(&right) },
+                )
+            })
+        })
+    }
+
+    fn sums_of(&self, root: usize) -> Option<Stored> {
+        match self.memory.homes[root].sums.as_ref()? {
+            Sums::Of(home) => self.stored.get(&self.roots[*home].node).cloned(),
+            Sums::Apart(_) => self.panels[root].sums.map(Stored::whole),
+        }
+    }
+}

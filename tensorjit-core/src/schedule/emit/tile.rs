@@ -1,0 +1,220 @@
+//! One tile of a product: the accumulators in registers, and what becomes of them.
+
+use std::mem;
+
+use tensorjit_runtime::abi::DType;
+
+use super::panels::Panels;
+use super::product::Product;
+use super::{Emit, Stored, Var};
+use crate::diag::Bug;
+use crate::dim::Dim;
+use crate::lanes::{Lanes, Prim, Val};
+use crate::schedule::{reads, roots};
+
+/// The columns of a tile.
+pub(super) struct Columns {
+    /// The first column.
+    pub(super) first: Val,
+    /// Variables of the vectors.
+    pub(super) at: Vec<Dim>,
+    /// Lanes of a vector.
+    pub(super) lanes: u32,
+}
+
+/// The terms of the sums that tiles add.
+pub(super) struct Depth {
+    /// The first, along the last folded axis.
+    pub(super) from: Dim,
+    /// How many, along each folded axis.
+    pub(super) extents: Vec<Dim>,
+    /// Where these are not all terms.
+    pub(super) cut: Option<Cut>,
+}
+
+/// A sum whose terms are added in several blocks.
+pub(super) struct Cut {
+    /// Whether these are the first terms.
+    pub(super) first: Val,
+    /// Whether these are the last terms.
+    pub(super) last: Val,
+    /// Where sums stand between blocks, as the result would.
+    pub(super) sums: Stored,
+}
+
+impl Depth {
+    /// All terms.
+    pub(super) fn whole(product: &Product<'_>) -> Depth {
+        Depth { from: Dim::default(), extents: product.folded.clone(), cut: None }
+    }
+
+    /// The number of terms.
+    pub(super) fn volume(&self) -> Dim {
+        reads::volume(&self.extents)
+    }
+
+    /// The position of a term among these.
+    pub(super) fn flat(&self, k: &[Dim]) -> Dim {
+        reads::flat(&self.extents, k)
+    }
+
+    /// The folded indices of a term.
+    pub(super) fn term(&self, k: &[Dim]) -> Vec<Dim> {
+        let mut at = k.to_vec();
+        if let Some(last) = at.last_mut() {
+            *last = &*last + &self.from;
+        }
+        at
+    }
+}
+
+/// A tile.
+pub(super) struct Tile<'t> {
+    pub(super) columns: &'t Columns,
+    /// The first row, and how many.
+    pub(super) row: Val,
+    pub(super) rows: u32,
+    pub(super) depth: &'t Depth,
+    /// The operands, where they are packed.
+    pub(super) left: Option<&'t Panels>,
+    pub(super) right: Option<&'t Panels>,
+}
+
+impl Emit<'_> {
+    /// One tile, and its epilogue after the last terms.
+    pub(super) fn tile(&mut self, product: &Product<'_>, tile: &Tile<'_>) -> Result<(), Bug> {
+        let memo = mem::take(&mut self.memo);
+        let indices = self.indices(product, tile);
+        let initial = self.initial_sums(product, tile, &indices)?;
+        let sums = self.nest(&tile.depth.extents, &initial, &mut |emit, k, sums| {
+            emit.add_term(product, tile, &indices, k, sums)
+        })?;
+        match &tile.depth.cut {
+            None => self.finish_tile(product, &indices, &sums)?,
+            Some(cut) => {
+                self.b.open_branch(cut.last);
+                self.finish_tile(product, &indices, &sums)?;
+                self.b.otherwise(Vec::new());
+                for (at, sum) in indices.iter().zip(&sums) {
+                    self.store_at(cut.sums.buf, &self.sum_offset(product, cut, at), *sum)?;
+                }
+                self.b.close_branch(Vec::new());
+            }
+        }
+        self.memo = memo;
+        Ok(())
+    }
+
+    /// The indices of the vectors of a tile, row by row.
+    fn indices(&mut self, product: &Product<'_>, tile: &Tile<'_>) -> Vec<Vec<Dim>> {
+        let row = Dim::sym(self.fresh(Var::Scalar(tile.row)));
+        let mut indices = Vec::new();
+        for i in 0..tile.rows {
+            for column in &tile.columns.at {
+                let mut at = product.at.clone();
+                if let Some(axis) = product.rows {
+                    at[axis] = &row + &Dim::constant(i.into());
+                }
+                if let Some(axis) = product.columns {
+                    at[axis] = column.clone();
+                }
+                indices.push(at);
+            }
+        }
+        indices
+    }
+
+    fn initial_sums(
+        &mut self,
+        product: &Product<'_>,
+        tile: &Tile<'_>,
+        indices: &[Vec<Dim>],
+    ) -> Result<Vec<Val>, Bug> {
+        let dtype = self.graph.ty(product.node).dtype;
+        let zero = if dtype.is_float() { self.b.float(dtype, 0.0) } else { self.b.int(dtype, 0) };
+        let zeros = vec![self.b.splat(zero, tile.columns.lanes); indices.len()];
+        let Some(cut) = &tile.depth.cut else { return Ok(zeros) };
+        self.b.open_branch(cut.first);
+        self.b.otherwise(zeros);
+        let mut sums = Vec::with_capacity(indices.len());
+        for at in indices {
+            sums.push(self.load_at(cut.sums.buf, &self.sum_offset(product, cut, at))?);
+        }
+        Ok(self.b.close_branch(sums))
+    }
+
+    /// Where the sum of an element stands between blocks of terms.
+    fn sum_offset(&self, product: &Product<'_>, cut: &Cut, at: &[Dim]) -> Dim {
+        self.offset(&cut.sums, &self.graph.ty(product.node).shape, at)
+    }
+
+    /// Adds one term to all sums.
+    fn add_term(
+        &mut self,
+        product: &Product<'_>,
+        tile: &Tile<'_>,
+        indices: &[Vec<Dim>],
+        k: &[Dim],
+        sums: &[Val],
+    ) -> Result<Vec<Val>, Bug> {
+        let dtype = self.graph.ty(product.node).dtype;
+        let (term, flat) = (tile.depth.term(k), tile.depth.flat(k));
+        let vectors = tile.columns.at.len();
+        let element = |emit: &Self, index: &[Dim], side: usize| {
+            roots::elements(emit.graph, product.node, &[index, &term].concat()).swap_remove(side)
+        };
+        let mut right = Vec::with_capacity(vectors);
+        for (j, index) in indices[..vectors].iter().enumerate() {
+            right.push(match tile.right {
+                Some(panel) => {
+                    let offset = panel.offset(
+                        &flat,
+                        vectors * tile.columns.lanes as usize,
+                        j * tile.columns.lanes as usize,
+                    );
+                    let offset = self.scalar_index(&offset)?;
+                    self.b.load(panel.buf, offset, tile.columns.lanes, None)
+                }
+                None => {
+                    let (operand, at) = element(self, index, 1);
+                    self.value(operand, &at)?
+                }
+            });
+        }
+        let mut next = Vec::with_capacity(sums.len());
+        for (i, row) in indices.chunks(vectors).enumerate() {
+            let left = match tile.left {
+                Some(panel) => self.load_at(panel.buf, &panel.offset(&flat, tile.rows as usize, i))?,
+                None => {
+                    let (operand, at) = element(self, &row[0], 0);
+                    self.value(operand, &at)?
+                }
+            };
+            for right in &right {
+                next.push(self.multiply_add(dtype, left, *right, sums[next.len()]));
+            }
+        }
+        Ok(next)
+    }
+
+    fn finish_tile(&mut self, product: &Product<'_>, indices: &[Vec<Dim>], sums: &[Val]) -> Result<(), Bug> {
+        for (at, sum) in indices.iter().zip(sums) {
+            self.memo.clear();
+            self.finish(product.root, at, *sum);
+            for root in product.epilogue {
+                self.compute(*root, at)?;
+            }
+            self.flush()?;
+        }
+        self.memo.clear();
+        Ok(())
+    }
+
+    fn multiply_add(&mut self, dtype: DType, left: Val, right: Val, sum: Val) -> Val {
+        if dtype.is_float() {
+            return self.b.prim(Prim::Fma, &[left, right, sum]);
+        }
+        let product = self.b.prim(Prim::Mul, &[left, right]);
+        self.b.prim(Prim::Add, &[sum, product])
+    }
+}
