@@ -43,9 +43,8 @@ const SLACK: i64 = 2048;
 pub(super) struct Packing {
     pub(super) left: When,
     pub(super) right: When,
-    /// Extents of the axes of rows and of columns, where there are such axes.
-    pub(super) rows: Option<Dim>,
-    pub(super) columns: Option<Dim>,
+    /// The extent of the axis of columns, where there is one.
+    columns: Option<Dim>,
     /// The number of terms of a sum.
     terms: Dim,
     /// The most terms that a block of a large product adds, where that may not be all.
@@ -72,7 +71,7 @@ impl Packing {
             && root.folded.len() == 1
             && facts.range(&terms).1.is_none_or(|terms| terms > most);
         let block_terms = (large && cut).then_some(most);
-        Packing { left, right, rows, columns, terms, block_terms }
+        Packing { left, right, columns, terms, block_terms }
     }
 
     /// Bytes of the panels of the left and of the right operand: none where it is never packed.
