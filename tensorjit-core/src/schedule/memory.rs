@@ -1,5 +1,6 @@
 //! Where values stand: in arguments, in the arena, or only in registers.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fuse::{Group, Nest};
@@ -7,7 +8,7 @@ use super::order::{LANES_BYTES, is_one_block};
 use super::packing::Packing;
 use super::reads::{At, volume};
 use super::roots::{Kind, Root, stored, variable};
-use super::tasks::{self, Grain};
+use super::tasks::{Cut, Grain, Slices};
 use crate::dim::Dim;
 use crate::dim::facts::Facts;
 use crate::graph::{Graph, NodeId, Op};
@@ -34,6 +35,9 @@ pub(super) struct Accumulators {
     pub(super) total: Option<Dim>,
     /// Of the block at hand; none where there is one block.
     pub(super) block: Option<Dim>,
+    /// Where tasks have their own, of the elements from one to the next: of a total, by the number of the task, and
+    /// of a block that is a unit of work, by the number of the unit.
+    pub(super) slice: Option<Dim>,
 }
 
 /// Memory of the size of a product's result.
@@ -55,9 +59,6 @@ pub(super) struct Slot {
     /// Where every task has a row of its own: the elements from one to the next.
     pub(super) slice: Option<Dim>,
 }
-
-/// Bytes of a cache line: tasks share none.
-const LINE: i64 = 64;
 
 /// A copy after all loops: of a leaf, or of what an earlier copy has saved, to an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -175,6 +176,7 @@ impl<'a> Placer<'a> {
 
     fn place_roots(&mut self, memory: &mut Memory, copied: &[bool]) {
         for (g, group) in self.groups.iter().enumerate() {
+            let cut = Cut::of(&self.graph.facts, self.grain, self.roots, group);
             for root in group.roots() {
                 for (panel, bytes) in Packing::of(&self.graph.facts, &self.roots[root])
                     .bytes(&self.roots[root])
@@ -183,7 +185,7 @@ impl<'a> Placer<'a> {
                 {
                     memory.homes[root].panels[panel] = bytes.map(|bytes| self.arena.take(bytes, g, g));
                 }
-                memory.homes[root].accumulators = self.accumulators(g, root);
+                memory.homes[root].accumulators = self.accumulators(g, root, cut.as_ref());
                 let readers = self.readers.get(&self.roots[root].node).cloned().unwrap_or_default();
                 let in_registers = |reader: usize, at: &At| {
                     let (group_of, stage) = self.position[reader];
@@ -200,13 +202,11 @@ impl<'a> Placer<'a> {
                     let row = last == g && !copied[root] && group.nest == Nest::Rows && group.rows > 0;
                     let ty = self.graph.ty(self.roots[root].node);
                     let extents = &ty.shape[if row { group.rows } else { 0 }..];
-                    let size = ty.dtype.size() as i64;
-                    let mut bytes = &volume(extents) * &Dim::constant(size);
+                    let mut bytes = &volume(extents) * &Dim::constant(ty.dtype.size() as i64);
                     let mut slice = None;
-                    if row && let Some(slices) = self.slices(group) {
-                        let lines = bytes.ceil_div(&Dim::constant(LINE));
-                        slice = Some(&lines * &Dim::constant(LINE / size));
-                        bytes = &(&lines * &Dim::constant(LINE)) * &slices;
+                    if row && let Some(cut) = &cut {
+                        let slices = Slices::new(&cut.most_tasks(), &bytes, ty.dtype.size());
+                        (bytes, slice) = (slices.bytes, Some(slices.stride));
                     }
                     let last = if copied[root] { usize::MAX } else { last };
                     home.arena = Some(Slot { offset: self.arena.take(bytes, g, last), row, slice });
@@ -244,17 +244,8 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// How many tasks compute rows of a group at once at most; none where one does.
-    fn slices(&self, group: &Group) -> Option<Dim> {
-        let work = tasks::work(self.roots, group);
-        let rows = volume(&self.roots[group.stages[0][0]].parallel[..group.rows]);
-        let across = group.roots().any(|root| self.roots[root].kind == Kind::Across);
-        let shared = !across && tasks::may_be_shared(&self.graph.facts, self.grain, &work);
-        shared.then(|| tasks::slices(&rows))
-    }
-
     /// The accumulators of a fold across rows.
-    fn accumulators(&mut self, group: usize, root: usize) -> Vec<Accumulators> {
+    fn accumulators(&mut self, group: usize, root: usize, cut: Option<&Cut>) -> Vec<Accumulators> {
         let Root { kind, node, folded, .. } = &self.roots[root];
         if *kind != Kind::Across {
             return Vec::new();
@@ -267,10 +258,20 @@ impl<'a> Placer<'a> {
         let rows = &self.roots[root].parallel[..self.groups[group].rows];
         let mut levels = Vec::new();
         for (axis, extent) in rows.iter().enumerate() {
-            let mut take = |needed: bool| needed.then(|| self.arena.take(bytes.clone(), group, group));
+            let count = cut.and_then(|cut| match axis.cmp(&cut.axis?) {
+                Ordering::Less => None,
+                Ordering::Equal => Some(cut.units.clone()),
+                Ordering::Greater => Some(cut.most_tasks()),
+            });
+            let slices = count.map(|count| Slices::new(&count, &bytes, ty.dtype.size()));
+            let own = slices.as_ref().map_or(&bytes, |slices| &slices.bytes);
+            let is_unit = cut.is_some_and(|cut| cut.axis == Some(axis));
+            let mut take =
+                |needed: bool, bytes: &Dim| needed.then(|| self.arena.take(bytes.clone(), group, group));
             levels.push(Accumulators {
-                total: take(axis > 0 || !folded.is_empty()),
-                block: take(!is_one_block(extent, 1)),
+                total: take(axis > 0 || !folded.is_empty(), if is_unit { &bytes } else { own }),
+                block: take(!is_one_block(extent, 1), own),
+                slice: slices.as_ref().map(|slices| slices.stride.clone()),
             });
         }
         levels

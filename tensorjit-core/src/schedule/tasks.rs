@@ -5,8 +5,9 @@
 //! what is shared in error costs more than what is not.
 
 use super::fuse::Group;
+use super::order::{BLOCK, is_one_block};
 use super::reads::volume;
-use super::roots::Root;
+use super::roots::{Kind, Root};
 use crate::dim::Dim;
 use crate::dim::facts::Facts;
 
@@ -34,12 +35,15 @@ pub(super) const MOST_TASKS: i64 = 64;
 /// vectors of a task but those at the end of the axis are whole.
 pub(super) const PIECE: i64 = 128;
 
+/// Bytes of a cache line: the memories of two tasks share none.
+const LINE: i64 = 64;
+
 /// Picoseconds of an operation on one element, and of a byte read or written.
 const OPERATION: i64 = 12;
 const BYTE: i64 = 8;
 
 /// Estimated picoseconds of all rows of a group together.
-pub(super) fn work(roots: &[Root], group: &Group) -> Dim {
+fn work(roots: &[Root], group: &Group) -> Dim {
     group.roots().fold(Dim::default(), |sum, root| {
         let root = &roots[root];
         let elements = &volume(&root.parallel) * &volume(&root.folded);
@@ -49,12 +53,57 @@ pub(super) fn work(roots: &[Root], group: &Group) -> Dim {
     })
 }
 
-/// Whether a call can exist whose work is shared.
-pub(super) fn may_be_shared(facts: &Facts, grain: Grain, work: &Dim) -> bool {
-    facts.range(work).1.is_none_or(|most| most >= grain.group)
+/// How a group of rows is cut.
+#[derive(Clone, Debug)]
+pub(super) struct Cut {
+    /// Where rows are folded across: the axis whose blocks are the units of work.
+    pub(super) axis: Option<usize>,
+    /// The number of units, which tasks do not divide.
+    pub(super) units: Dim,
+    /// Estimated picoseconds of all units.
+    pub(super) work: Dim,
 }
 
-/// How many pieces of memory the tasks over `units` have, one each.
-pub(super) fn slices(units: &Dim) -> Dim {
-    units.minimum(&Dim::constant(MOST_TASKS))
+impl Cut {
+    /// The cut of a group, each of whose roots has its rows; none where no call shares them.
+    pub(super) fn of(facts: &Facts, grain: Grain, roots: &[Root], group: &Group) -> Option<Cut> {
+        let mut work = work(roots, group);
+        let extents = &roots[*group.stages.first()?.first()?].parallel[..group.rows];
+        let across = group.roots().any(|root| roots[root].kind == Kind::Across);
+        let mut cut = (None, volume(extents));
+        if across {
+            // Around it is one block an axis, whose steps follow one another.
+            let axis = extents.iter().position(|extent| !is_one_block(extent, 1))?;
+            cut = (Some(axis), extents[axis].ceil_div(&Dim::constant(BLOCK)));
+            work = work.exact_quotient(&volume(&extents[..axis])).unwrap_or(work);
+        }
+        let (axis, units) = cut;
+        let shared = !units.is(1) && facts.range(&work).1.is_none_or(|most| most >= grain.group);
+        shared.then_some(Cut { axis, units, work })
+    }
+
+    /// How many tasks there are at most, each with memory of its own.
+    pub(super) fn most_tasks(&self) -> Dim {
+        self.units.minimum(&Dim::constant(MOST_TASKS))
+    }
+}
+
+/// Memory of which every task, or every unit, has a slice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Slices {
+    /// The elements from one slice to the next.
+    pub(super) stride: Dim,
+    /// Bytes of all.
+    pub(super) bytes: Dim,
+}
+
+impl Slices {
+    /// So many slices of `bytes` bytes, for elements of `size` bytes.
+    pub(super) fn new(count: &Dim, bytes: &Dim, size: usize) -> Slices {
+        let lines = bytes.ceil_div(&Dim::constant(LINE));
+        Slices {
+            stride: &lines * &Dim::constant(LINE / size as i64),
+            bytes: &(&lines * &Dim::constant(LINE)) * count,
+        }
+    }
 }

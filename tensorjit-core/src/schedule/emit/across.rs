@@ -3,35 +3,61 @@
 
 use super::Emit;
 use super::fold::Fold;
+use super::tasks::Range;
 use crate::diag::Bug;
 use crate::dim::Dim;
-use crate::lanes::{Cmp, Lanes, Prim, Val};
-use crate::loops::{Buf, Buffer, Place};
+use crate::lanes::{Lanes, Prim, Val};
+use crate::loops::{self, Buf, Buffer};
 use crate::schedule::fuse::Group;
 use crate::schedule::order::{BLOCK, is_one_block};
 use crate::schedule::reads;
 use crate::schedule::roots::Kind;
+use crate::schedule::tasks::Cut;
 
 /// A fold across rows while its loops are made.
 #[derive(Clone, Debug)]
 pub(super) struct Across {
     root: usize,
     fold: Fold,
-    /// For each axis of the rows: the accumulators of the blocks before, and of the block at hand.
-    levels: Vec<(Buf, Buf)>,
+    /// For each axis of the rows, outermost first.
+    levels: Vec<Level>,
     /// The number of accumulators, elements of the result.
     count: Dim,
     /// Where all axes are folded: how many lanes the only accumulator has.
     lanes: Option<u32>,
 }
 
+/// The accumulators of an axis.
+#[derive(Clone, Debug)]
+struct Level {
+    /// Of the blocks before.
+    total: Place,
+    /// Of the block at hand.
+    block: Place,
+    /// Where tasks have their own: the elements from one to the next.
+    slice: Option<Dim>,
+}
+
+/// Where accumulators stand.
+#[derive(Clone, Debug)]
+struct Place {
+    buf: Buf,
+    /// The first element.
+    from: Dim,
+}
+
 impl<'a> Emit<'a> {
     /// The loops over the rows of a group some of whose folds go across them.
-    pub(super) fn rows_across(&mut self, group: &Group, extents: &[Dim]) -> Result<(), Bug> {
+    pub(super) fn rows_across(
+        &mut self,
+        group: &Group,
+        extents: &[Dim],
+        cut: Option<&Cut>,
+    ) -> Result<(), Bug> {
         let roots = group.roots().filter(|root| self.roots[*root].kind == Kind::Across);
         let folds = roots.map(|root| self.across(root)).collect::<Result<Vec<_>, _>>()?;
         self.across = folds.clone();
-        self.axis_across(group, extents, &mut Vec::new())?;
+        self.axis_across(group, extents, cut, &mut Vec::new())?;
         self.across.clear();
         folds.iter().try_for_each(|fold| self.finish_across(fold))
     }
@@ -44,13 +70,15 @@ impl<'a> Emit<'a> {
         let mut levels = Vec::new();
         for accumulators in &self.memory.homes[root].accumulators {
             let mut arena = |offset: &Option<Dim>| {
-                let place = Place::Arena(offset.clone()?);
+                let place = loops::Place::Arena(offset.clone()?);
                 Some(self.b.buffer(Buffer { dtype: ty.dtype, place }))
             };
             let total = arena(&accumulators.total);
             let block = arena(&accumulators.block);
             let total = total.or_else(|| Some(self.stored.get(&node)?.buf)).ok_or_else(nowhere)?;
-            levels.push((total, block.unwrap_or(total)));
+            let place = |buf| Place { buf, from: Dim::default() };
+            let block = place(block.unwrap_or(total));
+            levels.push(Level { total: place(total), block, slice: accumulators.slice.clone() });
         }
         let lanes =
             self.roots[root].folded.last().map(|extent| self.fold_lanes(extent, self.roots[root].lane_bytes));
@@ -58,39 +86,108 @@ impl<'a> Emit<'a> {
     }
 
     /// Folds an axis of the rows into its totals; within the innermost axis the stages are computed.
-    fn axis_across(&mut self, group: &Group, extents: &[Dim], at: &mut Vec<Dim>) -> Result<(), Bug> {
+    fn axis_across(
+        &mut self,
+        group: &Group,
+        extents: &[Dim],
+        cut: Option<&Cut>,
+        at: &mut Vec<Dim>,
+    ) -> Result<(), Bug> {
         let Some((extent, inner)) = extents.split_first() else { return self.stages(group, at) };
         let axis = at.len();
-        self.each_across(|emit, fold| emit.clear(fold, fold.levels[axis].0))?;
+        self.each_across(|emit, fold| emit.clear(fold, &fold.levels[axis].total))?;
+        let end = self.scalar_index(extent)?;
         let mut steps = |emit: &mut Self, from: Val, to: Val| {
             emit.range_loop((from, to, 1), &[], &mut |emit, sym, _| {
                 at.push(Dim::sym(sym));
-                emit.axis_across(group, inner, at)?;
+                emit.axis_across(group, inner, cut, at)?;
                 at.pop();
                 if !inner.is_empty() {
                     emit.each_across(|emit, fold| {
-                        emit.accumulate(fold, fold.levels[axis].1, fold.levels[axis + 1].0)
+                        emit.accumulate(fold, &fold.levels[axis].block, &fold.levels[axis + 1].total)
                     })?;
                 }
                 Ok(Vec::new())
             })
         };
-        let (zero, end) = (self.int(0), self.scalar_index(extent)?);
         if is_one_block(extent, 1) {
+            let zero = self.int(0);
             steps(self, zero, end)?;
             return Ok(());
         }
-        let (from, _) = self.b.open_loop((zero, end, BLOCK), &[]);
-        let memo = std::mem::take(&mut self.memo);
-        self.each_across(|emit, fold| emit.clear(fold, fold.levels[axis].1))?;
-        let size = self.int(BLOCK);
-        let to = self.b.prim(Prim::Add, &[from, size]);
-        let last = self.b.prim(Prim::Cmp(Cmp::Lt), &[end, to]);
-        let to = self.b.prim(Prim::Select, &[last, end, to]);
-        steps(self, from, to)?;
-        self.each_across(|emit, fold| emit.accumulate(fold, fold.levels[axis].0, fold.levels[axis].1))?;
-        self.memo = memo;
-        self.b.close_loop(Vec::new());
+        let mut block = |emit: &mut Self, from: Val| {
+            emit.each_across(|emit, fold| emit.clear(fold, &fold.levels[axis].block))?;
+            let size = emit.int(BLOCK);
+            let to = emit.b.prim(Prim::Add, &[from, size]);
+            let to = emit.least(to, end);
+            steps(emit, from, to).map(|_| ())
+        };
+        let total = |emit: &mut Self| {
+            emit.each_across(|emit, fold| {
+                emit.accumulate(fold, &fold.levels[axis].total, &fold.levels[axis].block)
+            })
+        };
+        match cut.filter(|cut| cut.axis == Some(axis)) {
+            Some(cut) => {
+                self.shared(Some(cut), &mut |emit, range| emit.blocks_of_task(axis, cut, range, &mut block))?;
+                self.each_unit(axis, cut, None, &mut |emit, _| total(emit))
+            }
+            None => {
+                let zero = self.int(0);
+                self.range_loop((zero, end, BLOCK), &[], &mut |emit, sym, _| {
+                    let from = emit.scalar_index(&Dim::sym(sym))?;
+                    block(emit, from)?;
+                    total(emit)?;
+                    Ok(Vec::new())
+                })?;
+                Ok(())
+            }
+        }
+    }
+
+    /// The blocks of a task, whose accumulators of inner axes are its own.
+    fn blocks_of_task(
+        &mut self,
+        axis: usize,
+        cut: &Cut,
+        range: Range,
+        block: &mut dyn FnMut(&mut Self, Val) -> Result<(), Bug>,
+    ) -> Result<(), Bug> {
+        if let Some(task) = self.task {
+            for level in self.across.iter_mut().flat_map(|fold| &mut fold.levels[axis + 1..]) {
+                let from = level.slice.as_ref().map_or_else(Dim::default, |slice| slice * &Dim::sym(task));
+                (level.total.from, level.block.from) = (from.clone(), from);
+            }
+        }
+        self.each_unit(axis, cut, range, &mut |emit, unit| {
+            let size = emit.int(BLOCK);
+            let from = emit.b.prim(Prim::Mul, &[unit, size]);
+            block(emit, from)
+        })
+    }
+
+    /// Runs `body` for units in a range, or for all, each the block of an axis with accumulators of its own.
+    fn each_unit(
+        &mut self,
+        axis: usize,
+        cut: &Cut,
+        range: Range,
+        body: &mut dyn FnMut(&mut Self, Val) -> Result<(), Bug>,
+    ) -> Result<(), Bug> {
+        let (from, to) = match range {
+            Some(range) => range,
+            None => (self.int(0), self.scalar_index(&cut.units)?),
+        };
+        self.range_loop((from, to, 1), &[], &mut |emit, sym, _| {
+            for level in emit.across.iter_mut().map(|fold| &mut fold.levels[axis]) {
+                if let Some(slice) = &level.slice {
+                    level.block.from = slice * &Dim::sym(sym);
+                }
+            }
+            let unit = emit.scalar_index(&Dim::sym(sym))?;
+            body(emit, unit)?;
+            Ok(Vec::new())
+        })?;
         Ok(())
     }
 
@@ -103,20 +200,20 @@ impl<'a> Emit<'a> {
     }
 
     /// Sets accumulators to the value of no elements.
-    fn clear(&mut self, fold: &Across, buf: Buf) -> Result<(), Bug> {
+    fn clear(&mut self, fold: &Across, place: &Place) -> Result<(), Bug> {
         let identity = self.identity(fold.fold)[0];
         self.each_lane(fold, &mut |emit, offset, lanes| {
-            emit.b.pin(buf);
+            emit.b.pin(place.buf);
             let identity = emit.b.splat(identity, lanes);
-            emit.store_at(buf, offset, identity)
+            emit.store_at(place.buf, &(&place.from + offset), identity)
         })
     }
 
     /// Folds the accumulators `from` into `to`.
-    fn accumulate(&mut self, fold: &Across, to: Buf, from: Buf) -> Result<(), Bug> {
+    fn accumulate(&mut self, fold: &Across, to: &Place, from: &Place) -> Result<(), Bug> {
         self.each_lane(fold, &mut |emit, offset, _| {
-            emit.b.pin(from);
-            let value = emit.load_at(from, offset)?;
+            emit.b.pin(from.buf);
+            let value = emit.load_at(from.buf, &(&from.from + offset))?;
             emit.fold_into(fold, to, offset, value)
         })
     }
@@ -138,11 +235,12 @@ impl<'a> Emit<'a> {
         self.lane_loop(&fold.count, bytes, 2, &mut |emit, sym| body(emit, &Dim::sym(sym), emit.lanes))
     }
 
-    fn fold_into(&mut self, fold: &Across, to: Buf, offset: &Dim, value: Val) -> Result<(), Bug> {
-        self.b.pin(to);
-        let old = self.load_at(to, offset)?;
+    fn fold_into(&mut self, fold: &Across, to: &Place, offset: &Dim, value: Val) -> Result<(), Bug> {
+        self.b.pin(to.buf);
+        let offset = &to.from + offset;
+        let old = self.load_at(to.buf, &offset)?;
         let new = self.combine(fold.fold, &[old], &[value])?;
-        self.store_at(to, offset, new[0])
+        self.store_at(to.buf, &offset, new[0])
     }
 
     /// Folds an element of a row into the accumulator of its place.
@@ -155,7 +253,7 @@ impl<'a> Emit<'a> {
         };
         let rows = fold.levels.len();
         let offset = reads::flat(&self.graph.ty(self.roots[root].node).shape, &at[rows..]);
-        self.fold_into(&fold, fold.levels[rows - 1].1, &offset, value)
+        self.fold_into(&fold, &fold.levels[rows - 1].block, &offset, value)
     }
 
     /// Folds the lanes of what a row was folded to into the accumulator.
@@ -163,13 +261,13 @@ impl<'a> Emit<'a> {
         let Some(fold) = self.across.iter().find(|fold| fold.root == root).cloned() else {
             return Err(Bug::new("schedule", "a row is not folded across rows"));
         };
-        let to = fold.levels[fold.levels.len() - 1].1;
+        let to = &fold.levels[fold.levels.len() - 1].block;
         self.each_lane(&fold, &mut |emit, offset, _| emit.fold_into(&fold, to, offset, value))
     }
 
     /// After all rows: the result to all its homes.
     fn finish_across(&mut self, fold: &Across) -> Result<(), Bug> {
-        let (total, _) = fold.levels[0];
+        let total = fold.levels[0].total.buf;
         self.b.pin(total);
         if let Some(lanes) = fold.lanes {
             let zero = self.int(0);

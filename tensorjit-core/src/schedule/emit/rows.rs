@@ -9,7 +9,7 @@ use crate::lanes::Val;
 use crate::schedule::fuse::Group;
 use crate::schedule::reads::{self, At};
 use crate::schedule::roots::{Kind, Root, variable};
-use crate::schedule::tasks;
+use crate::schedule::tasks::{Cut, PIECE};
 
 /// A fold of elements that take no more operations than this keeps eight accumulators in registers.
 const FEW_OPERATIONS: u32 = 12;
@@ -27,8 +27,9 @@ impl<'a> Emit<'a> {
     pub(super) fn rows(&mut self, group: &Group) -> Result<(), Bug> {
         let first = &self.roots[group.stages[0][0]];
         let extents = first.parallel[..group.rows].to_vec();
+        let cut = Cut::of(&self.graph.facts, self.grain, self.roots, group);
         if group.roots().any(|root| self.roots[root].kind == Kind::Across) {
-            return self.rows_across(group, &extents);
+            return self.rows_across(group, &extents, cut.as_ref());
         }
         let extents = self.collapse(group, extents);
         // Where nothing is left inside a row, the last axis of the rows is the one for vectors.
@@ -36,9 +37,8 @@ impl<'a> Emit<'a> {
             let root = &self.roots[root];
             root.parallel.len() > group.rows || root.by_lanes
         });
-        let units = units(&extents, inner);
-        let work = tasks::work(self.roots, group);
-        self.shared(&units, &work, &mut |emit, range| {
+        let cut = cut.map(|cut| Cut { units: units(&extents, inner), ..cut });
+        self.shared(cut.as_ref(), &mut |emit, range| {
             emit.row_loops(group, &extents, inner, range, &mut Vec::new())
         })
     }
@@ -219,7 +219,7 @@ impl<'a> Emit<'a> {
 /// vectors.
 fn units(extents: &[Dim], inner: bool) -> Dim {
     match extents.split_last() {
-        Some((last, outer)) if !inner => &reads::volume(outer) * &last.ceil_div(&Dim::constant(tasks::PIECE)),
+        Some((last, outer)) if !inner => &reads::volume(outer) * &last.ceil_div(&Dim::constant(PIECE)),
         _ => reads::volume(extents),
     }
 }

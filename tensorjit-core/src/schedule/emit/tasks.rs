@@ -4,9 +4,8 @@ use std::mem;
 
 use super::{Emit, Var};
 use crate::diag::Bug;
-use crate::dim::Dim;
 use crate::lanes::{Cmp, Lanes, Prim, Val};
-use crate::schedule::tasks::{MOST_TASKS, PIECE, may_be_shared};
+use crate::schedule::tasks::{Cut, MOST_TASKS, PIECE};
 
 /// A part of the rows, counted over all their axes; the last axis in pieces where it is the one for vectors.
 pub(super) type Range = Option<(Val, Val)>;
@@ -15,12 +14,10 @@ pub(super) type Range = Option<(Val, Val)>;
 type Part<'f, 'a> = &'f mut dyn FnMut(&mut Emit<'a>, Range) -> Result<(), Bug>;
 
 impl<'a> Emit<'a> {
-    /// Runs `part` for all of `0..units` where the work, in picoseconds, is never worth other threads, and
-    /// otherwise as tasks of neighbouring units: a single one where this call's work is small.
-    pub(super) fn shared(&mut self, units: &Dim, work: &Dim, part: Part<'_, 'a>) -> Result<(), Bug> {
-        if units.is(1) || !may_be_shared(&self.graph.facts, self.grain, work) {
-            return part(self, None);
-        }
+    /// Runs `part` for all units where they are not cut, and otherwise as tasks of neighbouring units: a single one
+    /// where this call's work is small.
+    pub(super) fn shared(&mut self, cut: Option<&Cut>, part: Part<'_, 'a>) -> Result<(), Bug> {
+        let Some(Cut { units, work, .. }) = cut else { return part(self, None) };
         let units = self.scalar_index(units)?;
         let work = self.scalar_index(work)?;
         let group = self.int(self.grain.group);
