@@ -51,7 +51,10 @@ impl<'a> Emit<'a> {
         let dtype = |id: NodeId| self.graph.ty(id).dtype;
         match &node.op {
             Op::Reduce(op) => Some(match op.kind {
-                ReduceKind::Max | ReduceKind::Min if node.ty.dtype.is_float() => {
+                // Across rows the chain from step to step goes through memory, and one accumulator is quicker.
+                ReduceKind::Max | ReduceKind::Min
+                    if node.ty.dtype.is_float() && self.roots[root].kind != Kind::Across =>
+                {
                     Fold::Extreme { least: op.kind == ReduceKind::Min, dtype: node.ty.dtype }
                 }
                 kind => Fold::Reduce(kind, node.ty.dtype),
@@ -328,8 +331,12 @@ impl<'a> Emit<'a> {
         match fold {
             Fold::Reduce(ReduceKind::Sum, dtype) | Fold::Dot(dtype) => vec![number(self, dtype, 0.0, 0)],
             Fold::Reduce(ReduceKind::Prod, dtype) => vec![number(self, dtype, 1.0, 1)],
-            Fold::Reduce(ReduceKind::Max, dtype) => vec![self.b.int(dtype, least_int)],
-            Fold::Reduce(ReduceKind::Min, dtype) => vec![self.b.int(dtype, greatest_int)],
+            Fold::Reduce(ReduceKind::Max, dtype) => {
+                vec![number(self, dtype, f64::NEG_INFINITY, least_int)]
+            }
+            Fold::Reduce(ReduceKind::Min, dtype) => {
+                vec![number(self, dtype, f64::INFINITY, greatest_int)]
+            }
             Fold::Extreme { least, dtype } => {
                 let worst = if least { f64::INFINITY } else { f64::NEG_INFINITY };
                 vec![self.b.float(dtype, worst), self.b.float(dtype, 0.0)]
