@@ -105,6 +105,7 @@ fn build(function: &CheckedFunction) -> Result<(), Failure> {
         .map_err(|error| Bug::new("tj", error.to_string()))?;
     let start = Instant::now();
     let prepared = pipeline::prepare(function.graph.clone(), &states(function), &mut watch)?;
+    let prepared = prepared.with_versions(&function.versions);
     let lowered = prepared.lower(&targets, &mut watch)?;
     let middle = start.elapsed();
     for (target, parts) in targets.iter().zip(&lowered.kernels) {
@@ -127,13 +128,15 @@ fn one(options: &Options, function: &CheckedFunction) -> Result<(), Failure> {
         return build(function);
     }
     let shows = |stage: &str| options.dump.iter().any(|name| name == stage);
-    let program =
-        Program::compile(function.graph.clone(), &states(function), &mut |stage: Stage, took, text| {
-            eprintln!("{}: {} took {:.2} ms", function.name, stage.name(), took.as_secs_f64() * 1e3);
-            if shows(stage.name()) {
-                println!("{}", text());
-            }
-        })?;
+    let mut watch = |stage: Stage, took: Duration, text: &dyn Fn() -> String| {
+        eprintln!("{}: {} took {:.2} ms", function.name, stage.name(), took.as_secs_f64() * 1e3);
+        if shows(stage.name()) {
+            println!("{}", text());
+        }
+    };
+    let states = states(function);
+    let prepared = pipeline::prepare(function.graph.clone(), &states, &mut watch)?;
+    let program = Program::of(prepared.with_versions(&function.versions), &states, &mut watch)?;
     let workspace = program.graph().facts.show(program.workspace());
     println!("{}: {} loop nests, {workspace} bytes of workspace", function.name, program.nests());
     if shows("ir") || shows("asm") {

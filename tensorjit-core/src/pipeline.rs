@@ -6,13 +6,17 @@
 
 use std::time::{Duration, Instant};
 
+use tensorjit_runtime::abi::Relation;
+
 use crate::autodiff;
 use crate::diag::{Bug, Failure, Origin};
 use crate::dim::Dim;
+use crate::dim::facts::{Condition, Verdict};
 use crate::graph::{self, Graph, NodeId};
 use crate::loops::Target;
 use crate::loops::split::{Limits, Parts, split};
 use crate::loops::verify::verify;
+use crate::loops::versions::choose;
 use crate::schedule::{self, Schedule, tasks::Grain};
 use crate::simplify;
 use crate::sizes::{self, Size};
@@ -62,6 +66,7 @@ pub struct Prepared {
     states: Vec<u32>,
     grain: Grain,
     limits: Limits,
+    versions: Vec<Vec<Condition>>,
 }
 
 /// The loops of a function for each target, and what a call must know of them.
@@ -84,7 +89,13 @@ pub fn prepare(graph: Graph, states: &[u32], watch: &mut Watch<'_>) -> Result<Pr
     let graph = stage(Stage::Expanded, watch, || autodiff::run(graph))?;
     graph::verify::verify_differentiated(&graph, Stage::Expanded.name())?;
     let graph = stage(Stage::Simplified, watch, || Ok(simplify::run(graph)?))?;
-    Ok(Prepared { graph, states: states.to_vec(), grain: Grain::default(), limits: Limits::USUAL })
+    Ok(Prepared {
+        graph,
+        states: states.to_vec(),
+        grain: Grain::default(),
+        limits: Limits::USUAL,
+        versions: Vec::new(),
+    })
 }
 
 impl Prepared {
@@ -105,18 +116,39 @@ impl Prepared {
         Prepared { limits, ..self }
     }
 
+    /// Makes versions for cases, each with all its conditions, in the order in which they are tried.
+    #[must_use]
+    pub fn with_versions(self, versions: &[Vec<Condition>]) -> Prepared {
+        Prepared { versions: versions.to_vec(), ..self }
+    }
+
     /// Schedules, and makes the loops for every target.
     ///
     /// An error of the user is a size that no machine has.
     pub fn lower(&self, targets: &[Target], watch: &mut Watch<'_>) -> Result<Lowered, Failure> {
         let schedule = schedule::schedule(&self.graph, &self.states, self.grain)?;
-        let workspace = schedule.workspace().clone();
-        let sizes = sizes::unchecked(&self.graph, &workspace)?;
+        let graphs = self.versions.iter().map(|conditions| self.graph.restrict(conditions));
+        let graphs = graphs.collect::<Result<Vec<Graph>, Bug>>()?;
+        let versions = self.versions.iter().zip(&graphs).map(|(conditions, graph)| {
+            let schedule = schedule::schedule(graph, &self.states, self.grain)?;
+            Ok(Version { conditions, schedule })
+        });
+        let versions = versions.collect::<Result<Vec<Version<'_>>, Bug>>()?;
+        let workspace = versions.iter().fold(schedule.workspace().clone(), Version::workspace);
+        let sizes = sizes::unchecked(&self.graph, &workspace, &self.versions)?;
         if let Some(problem) = sizes::too_large(&self.graph.facts, &workspace, self.largest()) {
             return Err(Failure::User(vec![problem.help("this is the workspace of the whole function")]));
         }
         let mut kernels = Vec::with_capacity(targets.len());
-        for emitted in side_by_side(targets, |target| loops(&schedule, target, self.limits)) {
+        for emitted in side_by_side(targets, |target| {
+            let start = Instant::now();
+            let cases = versions.iter().map(|Version { conditions, schedule }| {
+                Ok((*conditions, loops(schedule, target, self.limits)?))
+            });
+            let cases = cases.collect::<Result<Vec<_>, Bug>>()?;
+            let parts = choose(target, cases, loops(&schedule, target, self.limits)?)?;
+            Ok((parts, start.elapsed()))
+        }) {
             let (parts, took) = emitted?;
             watch(Stage::Loops, took, &|| parts.to_string());
             kernels.push(parts);
@@ -134,12 +166,30 @@ impl Prepared {
     }
 }
 
-/// The loops for one target, and how long they took to make.
-fn loops(schedule: &Schedule<'_>, target: &Target, limits: Limits) -> Result<(Parts, Duration), Bug> {
-    let start = Instant::now();
+/// The schedule for a case.
+struct Version<'p> {
+    conditions: &'p [Condition],
+    schedule: Schedule<'p>,
+}
+
+impl Version<'_> {
+    /// What is enough for others and, where its case holds, for this version.
+    fn workspace(others: Dim, version: &Version<'_>) -> Dim {
+        let own = version.schedule.workspace();
+        let facts = &version.schedule.graph().facts;
+        if facts.decide(own, Relation::Le, &others) == Verdict::Proven {
+            return others;
+        }
+        let own = version.conditions.iter().fold(own.clone(), |own, condition| &own * &condition.indicator());
+        others.maximum(&own)
+    }
+}
+
+/// The loops of a schedule for one target.
+fn loops(schedule: &Schedule<'_>, target: &Target, limits: Limits) -> Result<Parts, Bug> {
     let kernel = schedule.emit(target)?;
     verify(&kernel)?;
-    Ok((split(kernel, limits), start.elapsed()))
+    Ok(split(kernel, limits))
 }
 
 /// What `make` makes of each item, in order, all at the same time.

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::diag::{Diagnostic, Failure, Origin};
-use crate::dim::facts::{Facts, SymbolInfo};
+use crate::dim::facts::{Condition, Facts, SymbolInfo};
 use crate::dim::program::{TooLarge, compile};
 use crate::dim::{Atom, Dim, Monomial, Sym};
 use crate::graph::{Graph, NodeId, Op};
@@ -23,14 +23,19 @@ pub struct Size {
 
 /// What of the graph's dimension arithmetic nothing else at a call evaluates, each expression once.
 ///
+/// The sides of the conditions that choose a version among `versions` are evaluated by native code too.
+///
 /// `workspace` is evaluated at each call, as are the `where` clauses and the shapes of inputs and results.  An
 /// expression whose factors exceed 64 bits is an error at the place where it comes from.
-pub fn unchecked(graph: &Graph, workspace: &Dim) -> Result<Vec<Size>, Failure> {
+pub fn unchecked(graph: &Graph, workspace: &Dim, versions: &[Vec<Condition>]) -> Result<Vec<Size>, Failure> {
     let mut used = BTreeSet::new();
     for (id, needed) in graph.ids().zip(graph.reachable(&graph.outputs)) {
         if needed {
             collect(graph, id, &mut used)?;
         }
+    }
+    for Condition { left, right, .. } in versions.iter().flatten() {
+        used.extend([left, right].map(|side| Size { value: side.clone(), least: i64::MIN }));
     }
     let mut covers = Covers::of_call(graph, workspace);
     // What is larger comes first, since it may cover what is smaller.
@@ -204,7 +209,7 @@ mod tests {
         let graph = std::mem::take(&mut functions[0].graph);
         let prepared = prepare(graph, &[], &mut |_, _, _| {}).unwrap();
         let graph = prepared.graph();
-        let sizes = super::unchecked(graph, &crate::dim::Dim::constant(0)).unwrap();
+        let sizes = super::unchecked(graph, &crate::dim::Dim::constant(0), &[]).unwrap();
         sizes.iter().map(|size| format!("{} >= {}", graph.facts.show(&size.value), size.least)).collect()
     }
 

@@ -15,7 +15,7 @@ use tensorjit_runtime::abi::Role;
 
 use crate::emit::{self, Code, Param, Signature, Tensor};
 use crate::header::Input;
-use crate::native::{Backend, reachable};
+use crate::native::{Backend, Head, reachable};
 use crate::options::{Options, VARIABLES};
 use crate::report;
 use crate::session::Session;
@@ -135,7 +135,8 @@ impl Writer<'_> {
                 .collect();
             let graph = std::mem::take(&mut function.graph);
             let facts = graph.facts.clone();
-            let code = collect(backend.code(&function.name, graph, &states), &mut problems)?;
+            let head = Head { name: &function.name, states: &states, versions: &function.versions };
+            let code = collect(backend.code(&head, graph), &mut problems)?;
             function.graph.facts = facts;
             if let Some(code) = code {
                 items.extend(emit::items(self.face, &self.signature(function), &code));

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use tensorjit_core::codegen::{self, Visibility, archive};
 use tensorjit_core::diag::{Bug, Failure};
+use tensorjit_core::dim::facts::Condition;
 use tensorjit_core::graph::Graph;
 use tensorjit_core::loops::{Kernel, Target};
 use tensorjit_core::pipeline::{self, Stage};
@@ -24,6 +25,17 @@ pub(crate) struct Backend<'s> {
     pub(crate) folder: &'s Path,
     /// What the environment asks for.
     pub(crate) options: &'s Options,
+}
+
+/// What decides the code of a function beside its checked graph.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head<'f> {
+    /// The name.
+    pub(crate) name: &'f str,
+    /// The inputs whose final values are the last outputs of the graph, in order.
+    pub(crate) states: &'f [u32],
+    /// The cases that get versions of their own.
+    pub(crate) versions: &'f [Vec<Condition>],
 }
 
 /// Of the targets, those that can be reached: where the build promises a level, no lower one is ever picked, and
@@ -48,13 +60,13 @@ pub(crate) fn reachable(mut targets: Vec<Target>, features: &[String], options: 
 }
 
 impl Backend<'_> {
-    /// The code of the function `name` with a checked graph, whose last outputs are the final values of the inputs `states`.
-    pub(crate) fn code(&self, name: &str, graph: Graph, states: &[u32]) -> Result<Code, Failure> {
-        let library = library(name, &self.key(name, &graph, states));
+    /// The code of a function with a checked graph.
+    pub(crate) fn code(&self, head: &Head<'_>, graph: Graph) -> Result<Code, Failure> {
+        let library = library(head.name, &self.key(head, &graph));
         let slot = Slot::new(self.folder, &library);
         let facts = match slot.read().and_then(|text| CodeFacts::read(&text)) {
             Some(facts) => facts,
-            None => self.compile(graph, states, &library, &slot)?,
+            None => self.compile(head, graph, &library, &slot)?,
         };
         let entries = self
             .targets
@@ -64,7 +76,8 @@ impl Backend<'_> {
     }
 
     /// A hash of what the machine code depends on, without making any of it.
-    fn key(&self, name: &str, graph: &Graph, states: &[u32]) -> String {
+    fn key(&self, head: &Head<'_>, graph: &Graph) -> String {
+        let Head { name, states, versions } = head;
         let targets = format!("{:?}", self.targets);
         let (major, minor, patch) = codegen::llvm_version();
         key(&[
@@ -73,21 +86,21 @@ impl Backend<'_> {
             &format!("{major}.{minor}.{patch}"),
             &targets,
             name,
-            &format!("{states:?} {:?}", self.options),
+            &format!("{states:?} {versions:?} {:?}", self.options),
             &graph.to_string(),
         ])
     }
 
     fn compile(
         &self,
+        head: &Head<'_>,
         graph: Graph,
-        states: &[u32],
         library: &str,
         slot: &Slot,
     ) -> Result<CodeFacts, Failure> {
         let mut dumps = Dumps { backend: self, library, failed: None };
         let mut watch = |stage: Stage, _, text: &dyn Fn() -> String| dumps.write(stage, text);
-        let prepared = pipeline::prepare(graph, states, &mut watch)?;
+        let prepared = pipeline::prepare(graph, head.states, &mut watch)?.with_versions(head.versions);
         let lowered = prepared.lower(&self.targets, &mut watch)?;
         let facts = CodeFacts::new(&prepared.graph().facts, &lowered)
             .map_err(|error| Bug::new("macro", error.to_string()))?;
@@ -214,16 +227,18 @@ mod tests {
         let other = Options { dump: vec!["loops".to_owned()], ..Options::default() };
         let backend = |targets, options| Backend { targets, folder: Path::new(""), options };
         let graph = Graph::default();
+        let plain = Head { name: "f", states: &[], versions: &[] };
         let keys = [
-            backend(x86(), &options).key("f", &graph, &[]),
-            backend(x86(), &options).key("g", &graph, &[]),
-            backend(x86(), &options).key("f", &graph, &[0]),
-            backend(x86(), &other).key("f", &graph, &[]),
-            backend(x86()[..1].to_vec(), &options).key("f", &graph, &[]),
+            backend(x86(), &options).key(&plain, &graph),
+            backend(x86(), &options).key(&Head { name: "g", ..plain }, &graph),
+            backend(x86(), &options).key(&Head { states: &[0], ..plain }, &graph),
+            backend(x86(), &options).key(&Head { versions: &[Vec::new()], ..plain }, &graph),
+            backend(x86(), &other).key(&plain, &graph),
+            backend(x86()[..1].to_vec(), &options).key(&plain, &graph),
         ];
         for (position, key) in keys.iter().enumerate() {
             assert!(!keys[..position].contains(key), "{position}");
         }
-        assert_eq!(keys[0], backend(x86(), &options).key("f", &Graph::default(), &[]));
+        assert_eq!(keys[0], backend(x86(), &options).key(&plain, &Graph::default()));
     }
 }

@@ -6,6 +6,7 @@ mod objects;
 mod parts;
 mod rows;
 mod tasks;
+mod versions;
 
 use tensorjit_core::check::CheckedFunction;
 use tensorjit_core::dim::Dim;

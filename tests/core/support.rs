@@ -1,10 +1,12 @@
 //! What the tests share: text to compiled programs, and values by their bits.
 
+use std::time::Duration;
+
 use tensorjit_core::check::{CheckedFunction, check};
 use tensorjit_core::diag::{Diagnostic, Failure};
 use tensorjit_core::graph::value::{Env, Scalar, Value};
 use tensorjit_core::loops::split::Limits;
-use tensorjit_core::pipeline::prepare;
+use tensorjit_core::pipeline::{Prepared, Stage, prepare};
 use tensorjit_core::schedule::tasks::Grain;
 use tensorjit_core::syntax::parse_text;
 use tensorjit_core::testing::{Program, sample, states};
@@ -38,21 +40,25 @@ pub(crate) fn function(text: &str) -> Result<CheckedFunction, String> {
 
 /// Compiles a checked function for every level of this machine.
 pub(crate) fn compile(function: &CheckedFunction) -> Result<Program, String> {
-    compile_with(Grain::default(), function)
+    compile_as(function, |prepared| prepared)
 }
 
 /// Compiles a checked function, of which work of the given size is shared.
 pub(crate) fn compile_with(grain: Grain, function: &CheckedFunction) -> Result<Program, String> {
-    Program::compile_with(grain, function.graph.clone(), &states(function), &mut |_, _, _| {})
-        .map_err(|failure| format!("{}: {failure}", function.name))
+    compile_as(function, |prepared| prepared.with_grain(grain))
 }
 
 /// Compiles a checked function with each of its nests a part of its own, all of them cut into tasks.
 pub(crate) fn compile_in_parts(function: &CheckedFunction) -> Result<Program, String> {
-    let (states, grain) = (states(function), Grain { group: 0, task: 1 });
-    prepare(function.graph.clone(), &states, &mut |_, _, _| {})
+    let grain = Grain { group: 0, task: 1 };
+    compile_as(function, |prepared| prepared.with_limits(Limits::NONE).with_grain(grain))
+}
+
+fn compile_as(function: &CheckedFunction, how: impl FnOnce(Prepared) -> Prepared) -> Result<Program, String> {
+    let (states, mut watch) = (states(function), |_: Stage, _: Duration, _: &dyn Fn() -> String| {});
+    prepare(function.graph.clone(), &states, &mut watch)
         .and_then(|prepared| {
-            Program::of(prepared.with_limits(Limits::NONE).with_grain(grain), &states, &mut |_, _, _| {})
+            Program::of(how(prepared.with_versions(&function.versions)), &states, &mut watch)
         })
         .map_err(|failure| format!("{}: {failure}", function.name))
 }

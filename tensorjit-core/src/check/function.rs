@@ -38,6 +38,7 @@ impl Checker<'_> {
         self.frames.push(Frame { targets: targets(&function.body), ..Frame::default() });
         self.symbols(function)?;
         let conditions = self.conditions(function);
+        let versions = self.versions(function);
         let params = self.params(function);
         let types = self.result_types(function);
         // The body is checked where its parameters are known, whatever else is wrong.
@@ -48,14 +49,14 @@ impl Checker<'_> {
             (_, Err(stop)) => Err(stop),
             (Err(_), Ok(_)) => Err(Stop::Reported),
         };
-        let (conditions, types, mut outputs) = (conditions?, types?, outputs?);
+        let (conditions, versions, types, mut outputs) = (conditions?, versions?, types?, outputs?);
         outputs.extend(self.final_states());
         if !self.reports.is_empty() {
             return Err(Stop::Reported);
         }
         self.graph.outputs = outputs;
         let params = self.with_index_bounds(params);
-        Ok(self.finished(function, params, types, conditions))
+        Ok(CheckedFunction { versions, ..self.finished(function, params, types, conditions) })
     }
 
     fn finished(
@@ -79,6 +80,7 @@ impl Checker<'_> {
             tuple,
             graph: std::mem::take(&mut self.graph),
             conditions,
+            versions: Vec::new(),
             at: function.at,
         }
     }

@@ -24,6 +24,7 @@ mod targets;
 mod tests;
 mod types;
 mod value;
+mod versions;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,6 +62,9 @@ pub struct CheckedFunction {
     pub graph: Graph,
     /// The `where` clauses as written, to be checked at each call; `graph.facts` knows more.
     pub conditions: Vec<Condition>,
+    /// The cases that get versions of the code of their own, each with all its conditions, in the order in which
+    /// they are tried.
+    pub versions: Vec<Vec<Condition>>,
     /// The whole function.
     pub at: Origin,
 }

@@ -56,6 +56,7 @@ pub const CODES: &[Code] = &[
     code("rust-construct", "A construct of Rust that the language does not have."),
     code("shape-mismatch", "Shapes do not fit together."),
     code("size", "The number of elements or bytes of a value does not fit 64 bits."),
+    code("specialize", "An attribute `specialize` asks for versions that cannot be."),
     code("state-in-helper", "A helper declares a parameter as state."),
     code("statement-form", "A statement or assignment is not one that the language has."),
     code("symbol-bounds", "The bounds of a dimension are not constants, or no value lies in them."),

@@ -31,6 +31,24 @@ pub struct Condition {
     pub right: Dim,
 }
 
+impl Condition {
+    /// 1 where the condition holds, else 0.
+    pub fn indicator(&self) -> Dim {
+        let (zero, one) = (Dim::constant(0), Dim::constant(1));
+        let unit = |dim: &Dim| dim.minimum(&one).maximum(&zero);
+        let (below, above) = (&self.right - &self.left, &self.left - &self.right);
+        let distance = below.maximum(&above);
+        match self.relation {
+            Relation::Eq => &one - &unit(&distance),
+            Relation::Ne => unit(&distance),
+            Relation::Lt => unit(&below),
+            Relation::Le => unit(&(&below + &one)),
+            Relation::Gt => unit(&above),
+            Relation::Ge => unit(&(&above + &one)),
+        }
+    }
+}
+
 /// Whether a side condition holds for all values of the symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {

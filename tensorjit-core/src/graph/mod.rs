@@ -6,6 +6,7 @@
 mod op;
 pub mod ops;
 pub mod print;
+mod restrict;
 #[cfg(test)]
 pub(crate) mod sketch;
 pub mod table;

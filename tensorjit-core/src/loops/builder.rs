@@ -229,6 +229,11 @@ impl Builder {
         self.current().block.insts.push(Inst::Store { buf, offset, value, mask });
     }
 
+    /// Enters a part of the function in the current scope.
+    pub fn enter(&mut self, part: u32) {
+        self.current().block.insts.push(Inst::Enter(part));
+    }
+
     /// From here on no load of the buffer leaves the current scope: it is being written.
     pub fn pin(&mut self, buf: Buf) {
         let here = self.scopes.len() - 1;

@@ -4,10 +4,12 @@
 //! [`Builder`]; code generation walks them and decides nothing.
 
 mod builder;
+mod dims;
 mod print;
 mod transpose;
 mod walk;
 pub mod split;
+pub mod versions;
 #[cfg(test)]
 pub(crate) mod tests;
 pub(crate) mod verify;
@@ -180,6 +182,8 @@ pub enum Inst {
     If(Box<If>),
     /// Independent tasks.
     Parallel(Box<Parallel>),
+    /// Runs a part of the function with what this kernel was entered with.
+    Enter(u32),
     /// Runs part `part` of the function on buffers of this kernel; only the outermost block calls.
     Call {
         /// Which part.
@@ -264,7 +268,8 @@ impl Inst {
     /// Calls `visit` with every value that it uses, those of nested blocks included.
     pub fn uses(&self, visit: &mut dyn FnMut(Val)) {
         match self {
-            Inst::Float(..) | Inst::Int(..) | Inst::Symbol(..) | Inst::Lanes(_) | Inst::Call { .. } => {}
+            Inst::Float(..) | Inst::Int(..) | Inst::Symbol(..) | Inst::Lanes(_) => {}
+            Inst::Enter(_) | Inst::Call { .. } => {}
             Inst::Splat(_, val) => visit(*val),
             Inst::Prim(_, _, args) => args.iter().copied().for_each(visit),
             Inst::Half { vector, .. } | Inst::Extract { vector, .. } => visit(*vector),

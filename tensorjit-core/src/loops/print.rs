@@ -116,6 +116,7 @@ impl Printer<'_> {
             Inst::For(body) => self.counted(f, body),
             Inst::If(branch) => self.branch(f, branch),
             Inst::Parallel(tasks) => self.parallel(f, tasks),
+            Inst::Enter(part) => writeln!(f, "enter {part}"),
             Inst::Call { part, buffers } => {
                 let buffers: Vec<String> = buffers.iter().map(Buf::to_string).collect();
                 writeln!(f, "call {part} on {}", buffers.join(", "))

@@ -60,10 +60,14 @@ impl Parts {
     }
 }
 
-/// The name of a part of the function `symbol`.
+/// The name of a part of a function, of which `symbol` is the entry or a part too.
 pub fn part_symbol(symbol: &str, part: u32) -> String {
-    format!("{symbol}.part{part}")
+    let function = symbol.rsplit_once(PART_OF).map_or(symbol, |(function, _)| function);
+    format!("{function}{PART_OF}{part}")
 }
+
+/// Names of functions have no dot.
+const PART_OF: &str = ".part";
 
 /// Cuts a kernel where that is worth it.
 pub fn split(kernel: Kernel, limits: Limits) -> Parts {
@@ -119,9 +123,8 @@ impl Outline<'_> {
         let mut outline = Outline { kernel, pure: vec![None; kernel.types.len()], actions: Vec::new() };
         for (at, inst) in kernel.body.insts.iter().enumerate() {
             let repeatable = match inst {
-                Inst::For(_) | Inst::If(_) | Inst::Parallel(_) | Inst::Store { .. } | Inst::Call { .. } => {
-                    false
-                }
+                Inst::For(_) | Inst::If(_) | Inst::Parallel(_) | Inst::Store { .. } => false,
+                Inst::Enter(_) | Inst::Call { .. } => false,
                 Inst::Load { buf, .. } | Inst::Gather { buf, .. } => {
                     let place = &kernel.buffers[buf.0 as usize].place;
                     matches!(place, Place::Arg(_)) && !written.contains(place)

@@ -131,6 +131,7 @@ impl Verifier<'_> {
             Inst::For(body) => self.counted(body),
             Inst::If(branch) => self.branch(branch),
             Inst::Parallel(tasks) => self.tasks(tasks),
+            Inst::Enter(part) => ensure(!self.in_task, || format!("a task enters part {part}")),
             Inst::Call { part, buffers } => {
                 ensure(!self.inside, || format!("part {part} is called inside of a nest"))?;
                 buffers.iter().try_for_each(|buf| self.buffer(*buf).map(|_| ()))

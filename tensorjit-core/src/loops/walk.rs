@@ -23,7 +23,7 @@ impl Inst {
             | Inst::Any { result, .. }
             | Inst::Load { result, .. }
             | Inst::Gather { result, .. } => visit(*result),
-            Inst::Store { .. } | Inst::Parallel(_) | Inst::Call { .. } => {}
+            Inst::Store { .. } | Inst::Parallel(_) | Inst::Enter(_) | Inst::Call { .. } => {}
             Inst::For(body) => body.results.iter().copied().for_each(visit),
             Inst::If(branch) => branch.results.iter().copied().for_each(visit),
         }
@@ -72,6 +72,7 @@ impl Inst {
                 vals.into_iter().for_each(|val| names.val(val));
                 tasks.body.rename(names);
             }
+            Inst::Enter(_) => {}
             Inst::Call { buffers, .. } => buffers.iter_mut().for_each(|buf| names.buf(buf)),
         }
     }

@@ -42,6 +42,11 @@ pub fn schedule<'a>(graph: &'a Graph, states: &[u32], grain: Grain) -> Result<Sc
 }
 
 impl Schedule<'_> {
+    /// What is computed.
+    pub fn graph(&self) -> &Graph {
+        self.graph
+    }
+
     /// Bytes of workspace.
     pub fn workspace(&self) -> &Dim {
         &self.memory.bytes

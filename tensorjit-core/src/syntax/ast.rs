@@ -60,6 +60,8 @@ pub struct Function {
     pub result: Option<TypeExpr>,
     /// The `where` clauses.
     pub conditions: Vec<Condition>,
+    /// The cases of `#[specialize(..)]`, in order.
+    pub versions: Vec<Version>,
     /// The body.
     pub body: Body,
     /// The whole item.
@@ -146,6 +148,15 @@ pub struct Condition {
     pub relation: Relation,
     /// Right side.
     pub right: Expr,
+    /// Its place.
+    pub at: Origin,
+}
+
+/// A case that gets a version of the code of its own.
+#[derive(Clone, Debug)]
+pub struct Version {
+    /// All of them hold in it.
+    pub conditions: Vec<Condition>,
     /// Its place.
     pub at: Origin,
 }

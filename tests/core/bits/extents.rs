@@ -3,7 +3,7 @@
 use super::{Compiled, assert_equal};
 
 /// Functions of the symbols `M`, `N` and `K`.
-const FUNCTIONS: [&str; 19] = [
+pub(super) const FUNCTIONS: [&str; 19] = [
     "pub fn chain<M, N, K>(x: f32[M, N], y: f32[N]) -> f32[M, N] { tanh(exp(x) * y + sin(x)) / (square(y) + 1.5) }",
     "pub fn rows<M, N, K>(x: f32[M, N]) -> (f32[M], f32[M], f32[M]) { (sum(x, axis = 1), prod(x + 1, axis = 1), max(x, axis = 1)) }",
     "pub fn columns<M, N, K>(x: f32[M, N]) -> (f32[N], f32[N]) { (sum(exp(x), axis = 0), min(x, axis = 0)) }",

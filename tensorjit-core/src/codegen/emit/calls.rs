@@ -28,6 +28,13 @@ impl<'ctx> Emitter<'ctx, '_> {
         Ok(())
     }
 
+    /// Calls a part with the parameters of this function.
+    pub(super) fn enter(&mut self, part: u32) -> Result<(), Bug> {
+        let args = [self.args, self.dims, self.arena, self.host].map(Into::into);
+        self.builder.build_call(self.part(part)?, &args, "")?;
+        Ok(())
+    }
+
     /// The function of a part, which another object may hold.
     fn part(&self, part: u32) -> Result<FunctionValue<'ctx>, Bug> {
         let symbol = part_symbol(self.symbol, part);

@@ -204,6 +204,7 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
             Inst::For(body) => return self.counted(body),
             Inst::If(branch) => return self.branch(branch),
             Inst::Parallel(tasks) => return self.tasks(tasks),
+            Inst::Enter(part) => return self.enter(*part),
             Inst::Call { part, buffers } => return self.call(*part, buffers),
         };
         self.define(result, value);

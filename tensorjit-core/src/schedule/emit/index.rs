@@ -4,8 +4,8 @@ use tensorjit_runtime::abi::DType;
 
 use super::{Emit, Var};
 use crate::diag::Bug;
-use crate::dim::{Atom, Dim, Monomial, Sym};
-use crate::lanes::{Cmp, Lanes, Prim, Val};
+use crate::dim::{Dim, Sym};
+use crate::lanes::{Lanes, Prim, Val};
 use crate::loops::Buf;
 
 /// How an expression depends on the lane.
@@ -28,98 +28,17 @@ impl Emit<'_> {
     }
 
     fn index(&mut self, dim: &Dim, by_lane: bool) -> Result<Val, Bug> {
-        let mut sum: Option<Val> = None;
-        for (monomial, coefficient) in dim.terms() {
-            let coefficient = i64::try_from(*coefficient)
-                .map_err(|_| Bug::new("schedule", "a coefficient leaves the range of i64"))?;
-            let term = self.term(monomial, coefficient, by_lane)?;
-            sum = Some(match sum {
-                Some(sum) => self.b.prim(Prim::Add, &[sum, term]),
-                None => term,
-            });
-        }
-        Ok(sum.unwrap_or_else(|| self.int(0)))
-    }
-
-    fn term(&mut self, monomial: &Monomial, coefficient: i64, by_lane: bool) -> Result<Val, Bug> {
-        let mut product: Option<Val> = None;
-        for (atom, power) in &monomial.0 {
-            let factor = self.atom(atom, by_lane)?;
-            for _ in 0..*power {
-                product = Some(match product {
-                    Some(product) => self.b.prim(Prim::Mul, &[product, factor]),
-                    None => factor,
-                });
-            }
-        }
-        let Some(product) = product else { return Ok(self.int(coefficient)) };
-        if coefficient == 1 {
-            return Ok(product);
-        }
-        let coefficient = self.int(coefficient);
-        Ok(self.b.prim(Prim::Mul, &[product, coefficient]))
-    }
-
-    fn atom(&mut self, atom: &Atom, by_lane: bool) -> Result<Val, Bug> {
-        let (a, b) = match atom {
-            Atom::Sym(sym) => return self.variable(*sym, by_lane),
-            Atom::FloorDiv(a, b)
-            | Atom::CeilDiv(a, b)
-            | Atom::Mod(a, b)
-            | Atom::Min(a, b)
-            | Atom::Max(a, b) => (self.index(a, by_lane)?, self.index(b, by_lane)?),
-        };
-        Ok(match atom {
-            Atom::Sym(_) | Atom::FloorDiv(..) => self.floor_div(a, b).0,
-            Atom::Mod(..) => self.floor_div(a, b).1,
-            Atom::CeilDiv(..) => {
-                let zero = self.int(0);
-                let negated = self.b.prim(Prim::Sub, &[zero, a]);
-                let quotient = self.floor_div(negated, b).0;
-                self.b.prim(Prim::Sub, &[zero, quotient])
-            }
-            Atom::Min(..) => {
-                let less = self.b.prim(Prim::Cmp(Cmp::Lt), &[a, b]);
-                self.b.prim(Prim::Select, &[less, a, b])
-            }
-            Atom::Max(..) => {
-                let less = self.b.prim(Prim::Cmp(Cmp::Lt), &[a, b]);
-                self.b.prim(Prim::Select, &[less, b, a])
-            }
-        })
-    }
-
-    /// Quotient rounded down and its remainder.  The divisor is positive wherever the result is used; it is
-    /// kept from zero since the division may be hoisted out of a loop that does not run.
-    fn floor_div(&mut self, a: Val, b: Val) -> (Val, Val) {
-        let (zero, one) = (self.int(0), self.int(1));
-        let b = if self.b.as_int(b).is_some_and(|b| b > 0) {
-            b
-        } else {
-            let positive = self.b.prim(Prim::Cmp(Cmp::Gt), &[b, zero]);
-            self.b.prim(Prim::Select, &[positive, b, one])
-        };
-        let quotient = self.b.prim(Prim::IDiv, &[a, b]);
-        let whole = self.b.prim(Prim::Mul, &[quotient, b]);
-        let rest = self.b.prim(Prim::Sub, &[a, whole]);
-        let below = self.b.prim(Prim::Cmp(Cmp::Lt), &[rest, zero]);
-        let lower = self.b.prim(Prim::Sub, &[quotient, one]);
-        let lifted = self.b.prim(Prim::Add, &[rest, b]);
-        let quotient = self.b.prim(Prim::Select, &[below, lower, quotient]);
-        (quotient, self.b.prim(Prim::Select, &[below, lifted, rest]))
-    }
-
-    fn variable(&mut self, sym: Sym, by_lane: bool) -> Result<Val, Bug> {
-        match self.vars.get(&sym).copied() {
+        let (vars, lanes, symbols) = (&self.vars, self.lanes, self.graph.facts.symbols.len());
+        self.b.dim(dim, &|b, sym| match vars.get(&sym).copied() {
             Some(Var::Scalar(value) | Var::Vector(value)) => Ok(value),
             Some(Var::Lane(base)) if by_lane => {
-                let numbers = self.b.lane_numbers(DType::I64, self.lanes);
-                Ok(self.b.prim(Prim::Add, &[base, numbers]))
+                let numbers = b.lane_numbers(DType::I64, lanes);
+                Ok(b.prim(Prim::Add, &[base, numbers]))
             }
             Some(Var::Lane(base)) => Ok(base),
-            None if (sym.0 as usize) < self.graph.facts.symbols.len() => Ok(self.b.symbol(sym.0)),
+            None if (sym.0 as usize) < symbols => Ok(b.symbol(sym.0)),
             None => Err(Bug::new("schedule", format!("loop variable {} is not open", sym.0))),
-        }
+        })
     }
 
     fn form(&self, dim: &Dim) -> Form {

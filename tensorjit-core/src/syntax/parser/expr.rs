@@ -101,6 +101,8 @@ impl Parser {
     /// Operators of Rust that the language writes otherwise.
     fn reject_operator(&mut self, op: &str) -> Parse<()> {
         let (message, help) = match op {
+            "&&" if self.joins => return Ok(()),
+            "||" if self.joins => ("a version is for one case", "write two versions, with `,` between them"),
             "&&" => (
                 "`&&` is not part of the language",
                 "`&` is elementwise and binds tighter than comparisons: write `(a < b) & (c < d)`",

@@ -4,7 +4,7 @@ use proc_macro2::{Delimiter, TokenStream};
 use tensorjit_runtime::abi::Relation;
 
 use super::super::ast::{
-    BinaryOp, Block, Condition, Const, Expr, ExprKind, Function, Generic, Item, Param, TypeExpr,
+    BinaryOp, Block, Condition, Const, Expr, ExprKind, Function, Generic, Item, Param, TypeExpr, Version,
 };
 use super::super::tokens::Kind;
 use super::expr::Level;
@@ -12,7 +12,10 @@ use super::{Failed, Parse, Parser};
 use crate::diag::{Diagnostic, Origin};
 
 /// Attributes that the compiler will take, and reserves.
-const RESERVED_ATTRIBUTES: &[&str] = &["vjp", "jvp", "specialize"];
+const RESERVED_ATTRIBUTES: &[&str] = &["vjp", "jvp"];
+
+/// The attribute that lists cases with versions of their own.
+const SPECIALIZE: &str = "specialize";
 
 /// Bounds of generic element types.
 const ELEMENT_BOUNDS: &[&str] = &["float", "int", "number"];
@@ -50,12 +53,16 @@ impl Parser {
 
     fn item(&mut self) -> Parse<Item> {
         let start = self.position;
-        let attributes = self.attributes()?;
+        let (attributes, versions) = self.attributes()?;
         let visibility_start = self.position;
         let public = self.visibility()?;
         let visibility = self.written(visibility_start);
         let keyword_is_fn = |kind: &Kind| matches!(kind, Kind::Ident(word) if word == "fn");
         if self.at_word("const") && !keyword_is_fn(self.ahead(1)) {
+            if let Some(version) = versions.first() {
+                let problem = Diagnostic::new("specialize", "a constant has no versions", version.at);
+                return self.fail(problem.help("`#[specialize(..)]` stands before a public function"));
+            }
             return self.constant(start).map(Item::Const);
         }
         if (self.at_word("const") || self.at_word("unsafe") || self.at_word("async"))
@@ -68,11 +75,14 @@ impl Parser {
         if !self.eat_word("fn") {
             return self.fail_foreign("`fn` or `const`");
         }
-        self.function(start, attributes, visibility, public).map(Item::Fn)
+        let function = self.function(start, attributes, visibility, public)?;
+        Ok(Item::Fn(Function { versions, ..function }))
     }
 
-    fn attributes(&mut self) -> Parse<Vec<TokenStream>> {
+    /// Attributes as written, but for those that the compiler takes, and the cases of `specialize`.
+    fn attributes(&mut self) -> Parse<(Vec<TokenStream>, Vec<Version>)> {
         let mut attributes = Vec::new();
+        let mut versions = Vec::new();
         while self.at_op("#") {
             let start = self.position;
             self.position += 1;
@@ -96,10 +106,44 @@ impl Parser {
                 let at = self.here();
                 return self.fail(Diagnostic::new("not-supported-yet", message, at));
             }
+            if matches!(self.ahead(1), Kind::Ident(name) if name == SPECIALIZE) {
+                versions.extend(self.group(Delimiter::Bracket, Parser::specialize)?);
+                continue;
+            }
             self.skip();
             attributes.push(self.written(start));
         }
-        Ok(attributes)
+        Ok((attributes, versions))
+    }
+
+    /// `specialize(B = 1, B % 16 == 0 && N == 3)`: a version for each element of the list.
+    fn specialize(&mut self) -> Parse<Vec<Version>> {
+        let start = self.position;
+        self.position += 1;
+        let versions = self.group(Delimiter::Parenthesis, |parser| parser.list(Parser::version))?;
+        if versions.is_empty() {
+            let at = self.since(start);
+            let problem = Diagnostic::new("specialize", "no version is asked for", at);
+            return self.fail(problem.help("write `#[specialize(B = 1, B % 16 == 0)]`"));
+        }
+        Ok(versions)
+    }
+
+    fn version(&mut self) -> Parse<Version> {
+        let start = self.position;
+        self.joins = true;
+        let conditions = self.joined();
+        self.joins = false;
+        Ok(Version { conditions: conditions?, at: self.since(start) })
+    }
+
+    /// Conditions with `&&` between them.
+    fn joined(&mut self) -> Parse<Vec<Condition>> {
+        let mut conditions = vec![self.condition()?];
+        while self.eat_op("&&") {
+            conditions.push(self.condition()?);
+        }
+        Ok(conditions)
     }
 
     fn visibility(&mut self) -> Parse<bool> {
@@ -148,7 +192,20 @@ impl Parser {
         let last = self.tokens[head.saturating_sub(1)].last;
         // The place of a function is its head: a caret under its whole body says nothing.
         let at = self.sources.add(self.tokens[start].first, last);
-        Ok(Function { attributes, visibility, public, name, generics, params, result, conditions, body, at })
+        let versions = Vec::new();
+        Ok(Function {
+            attributes,
+            visibility,
+            public,
+            name,
+            generics,
+            params,
+            result,
+            conditions,
+            versions,
+            body,
+            at,
+        })
     }
 
     fn result(&mut self) -> Parse<Option<TypeExpr>> {
@@ -275,6 +332,7 @@ impl Parser {
         Ok(conditions)
     }
 
+    /// One relation; `=` is another way to write `==` where it chooses a version.
     fn condition(&mut self) -> Parse<Condition> {
         let start = self.position;
         if let (Kind::Ident(_), Kind::Op(":")) = (&self.token().kind, self.ahead(1)) {
@@ -284,7 +342,9 @@ impl Parser {
             return self.fail(problem.help("bounds stand in the angle brackets, as `<N: 1..>`"));
         }
         let left = self.condition_side()?;
-        let Some(found) = self.op().and_then(relation) else {
+        let found =
+            self.op().and_then(|op| if self.joins && op == "=" { Some(Relation::Eq) } else { relation(op) });
+        let Some(found) = found else {
             let problem = self.expected("`==`, `!=`, `<`, `<=`, `>` or `>=`");
             let help = match self.at_op("=") {
                 true => "equality is written `==`",

@@ -38,6 +38,8 @@ pub(super) struct Parser {
     height: usize,
     /// Inside a `where` clause, where an opening brace begins the body of the function.
     before_body: bool,
+    /// Whether `&&` joins conditions here.
+    joins: bool,
 }
 
 impl Parser {
@@ -50,6 +52,7 @@ impl Parser {
             depth: 0,
             height: 0,
             before_body: false,
+            joins: false,
         }
     }
 
