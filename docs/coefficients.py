@@ -7,7 +7,7 @@ weight, its coefficients rounded once to the type in which it is evaluated.
 
 import struct
 
-from mpmath import atan, asin, cos, erf, erfc, exp, log, lu_solve, matrix, mp, mpf, pi, sin, sinh, sqrt, tanh
+from mpmath import atan, asin, cos, erf, erfc, exp, floor, log, lu_solve, matrix, mp, mpf, pi, sin, sinh, sqrt, tanh
 
 mp.dps = 60
 
@@ -124,8 +124,66 @@ def table():
     }
 
 
+# Entries of a table: the `f32` that one register of the widest level holds.
+ENTRIES = 16
+
+# Piece 0 of a table reaches up to here; above, each octave is cut in two.
+LOWEST = mpf("0.25")
+
+
+def near_single(f, low, high):
+    """A center whose value is a float but for 2^-9 of its last bit."""
+    middle, step = single((low + high) / 2), float(high - low) / 2**15
+    for i in range(2**14):
+        c = mpf(single(middle + (-1) ** i * (i // 2) * step))
+        if abs(f(c) - mpf(single(f(c)))) < f(c) * mpf(2) ** -33:
+            return c
+    raise ValueError("no center")
+
+
+def pieces(f, high, count):
+    """Rows of a table: centers c, values v, and coefficients of q, where f(c + t) = v + t q(t); piece 0, of c = 0, has
+    f(t) = t + t q(t).  The entry of a magnitude is given by its exponent and the highest bit of its mantissa."""
+    rows = [[mpf(0)] * ENTRIES for _ in range(2 + count)]
+    edges, worst = [mpf(0), LOWEST], mpf(0)
+    while edges[-1] < mpf(high):
+        octave = mpf(2) ** int(floor(log(edges[-1], 2)))
+        edges.append(edges[-1] + octave / 2)
+    for low, edge in zip(edges, edges[1:]):
+        top = min(edge, mpf(high))
+        c = near_single(f, low, top) if low > 0 else mpf(0)
+        base = (lambda t: f(c)) if low > 0 else (lambda t: t)
+        q, error = minimax(lambda t: (f(c + t) - base(t)) / t, lambda t: abs(t / f(c + t)), low - c, top - c, count)
+        worst = max(worst, error)
+        within = max(low, LOWEST * mpf("0.75"))
+        bits = struct.unpack("I", struct.pack("f", float(within)))[0]
+        for row, value in zip(rows, [c, f(c), *q]):
+            row[(bits >> 22) % ENTRIES] = value
+    # Where the function has reached 1.
+    bits = struct.unpack("I", struct.pack("f", float(edges[-1])))[0]
+    for row, value in zip(rows, [edges[-1], mpf(1)]):
+        row[(bits >> 22) % ENTRIES] = value
+    return rows, worst
+
+
+def print_pieces(name, meaning, f, high, count):
+    rows, worst = pieces(f, high, count)
+    print()
+    print(f"/// {meaning} by pieces up to {high}: centers, values there, and what is left as a polynomial of degree {count - 1};")
+    print(f"/// relative error 2^{float(log(worst, 2)):.1f}.")
+    print(f"pub(super) const {name}: Pieces<{2 + count}> = [")
+    for row in rows:
+        print("    [")
+        for value in row:
+            print(f"        {single(value)!r},")
+        print("    ],")
+    print("];")
+
+
 def main():
     print("//! Minimax polynomials, lowest coefficient first; written by `docs/coefficients.py`.")
+    print()
+    print("use super::pieces::Pieces;")
     for name, (meaning, count, f, weight, (low, high), rounding) in table().items():
         low, high = mpf(low), mpf(high)
         c, worst = minimax(f, weight, low, high, count)
@@ -136,6 +194,8 @@ def main():
         for value in c:
             print(f"    {rounding(value)!r},")
         print("];")
+    print_pieces("TANH_PIECES", "tanh(x)", tanh, "9.1", 7)
+    print_pieces("ERF_PIECES", "erf(x)", erf, "4", 7)
 
 
 main()

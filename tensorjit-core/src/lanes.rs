@@ -86,6 +86,9 @@ pub enum Prim {
     Convert(DType),
 }
 
+/// The number of entries of a table.
+pub const ENTRIES: usize = 16;
+
 /// The body of [`Lanes::repeat`]: from the state to the next one.
 pub type RepeatBody<'b> = &'b mut dyn FnMut(&mut dyn Lanes, &[Val]) -> Vec<Val>;
 
@@ -101,6 +104,10 @@ pub trait Lanes {
     fn dtype(&self, value: Val) -> DType;
     /// Whether [`Prim::Fma`] rounds once.
     fn has_fma(&self) -> bool;
+    /// Whether [`Lanes::entry`] is there: one instruction where a register holds [`ENTRIES`] numbers of 32 bits.
+    fn has_tables(&self) -> bool;
+    /// In each lane the entry of a table of `f32` whose number is in the low bits of an `i32`, modulo [`ENTRIES`].
+    fn entry(&mut self, table: &[f64; ENTRIES], index: Val) -> Val;
     /// The values of `then` if any lane of the mask is set, else `otherwise`: a branch around rare work.
     ///
     /// The branch is taken by the vector as a whole, so `then` must itself select by the mask and give the

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use tensorjit_runtime::abi::DType;
 
 use super::{Block, Buf, Buffer, For, If, Inst, Kernel, Parallel, Target, Ty};
-use crate::lanes::{Lanes, Prim, RepeatBody, Val};
+use crate::lanes::{ENTRIES, Lanes, Prim, RepeatBody, Val};
 
 /// What a pure instruction computes; equal keys in one scope are one value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,6 +21,7 @@ enum Key {
     Prim(Prim, Vec<Val>),
     Half(Val, bool),
     Shuffle(Val, Val, Vec<u32>),
+    Entry([u64; ENTRIES], Val),
     Extract(Val, u32),
     Any(Val),
     /// Loads are pure until the next store to the buffer, which the last number counts.
@@ -389,6 +390,17 @@ impl Lanes for Builder {
 
     fn has_fma(&self) -> bool {
         self.target.fma
+    }
+
+    fn has_tables(&self) -> bool {
+        self.target.vector_bits == 512
+    }
+
+    fn entry(&mut self, table: &[f64; ENTRIES], index: Val) -> Val {
+        let (table, ty) = (*table, Ty { dtype: DType::F32, lanes: self.lanes(index) });
+        let home = self.home(&[index]);
+        let key = Key::Entry(table.map(f64::to_bits), index);
+        self.intern(key, home, ty, |result| Inst::Entry { result, table, index })
     }
 
     fn if_any(

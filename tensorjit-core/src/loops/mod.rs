@@ -20,7 +20,7 @@ pub use verify::verify;
 use tensorjit_runtime::abi::{DType, Level};
 
 use crate::dim::Dim;
-use crate::lanes::{Prim, Val};
+use crate::lanes::{ENTRIES, Prim, Val};
 
 /// What the code is for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -126,6 +126,16 @@ pub enum Inst {
         second: Val,
         /// A lane for each of the result.
         order: Vec<u32>,
+    },
+    /// In each lane the entry of a table of `f32` whose number is in the low bits of an `i32`, modulo [`ENTRIES`]; at
+    /// levels with registers of 512 bits.
+    Entry {
+        /// The result.
+        result: Val,
+        /// The table.
+        table: [f64; ENTRIES],
+        /// Numbers of entries in as many lanes.
+        index: Val,
     },
     /// One lane of a vector, which is in range.
     Extract {
@@ -273,6 +283,7 @@ impl Inst {
             Inst::Splat(_, val) => visit(*val),
             Inst::Prim(_, _, args) => args.iter().copied().for_each(visit),
             Inst::Half { vector, .. } | Inst::Extract { vector, .. } => visit(*vector),
+            Inst::Entry { index, .. } => visit(*index),
             Inst::Shuffle { first, second, .. } => [*first, *second].into_iter().for_each(visit),
             Inst::Any { mask, .. } => visit(*mask),
             Inst::Load { offset: at, mask, .. } | Inst::Gather { offsets: at, mask, .. } => {

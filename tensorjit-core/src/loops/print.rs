@@ -100,6 +100,9 @@ impl Printer<'_> {
             Inst::Shuffle { result, first, second, order } => {
                 writeln!(f, "{} = shuffle {first}, {second} {order:?}", self.typed(*result))
             }
+            Inst::Entry { result, table, index } => {
+                writeln!(f, "{} = entry {index} of {table:?}", self.typed(*result))
+            }
             Inst::Extract { result, vector, lane } => {
                 writeln!(f, "{} = {vector}[{lane}]", self.typed(*result))
             }

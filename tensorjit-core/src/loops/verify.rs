@@ -102,6 +102,14 @@ impl Verifier<'_> {
                 })?;
                 self.define(*result, false)
             }
+            Inst::Entry { result, index, .. } => {
+                let Ty { lanes, .. } = self.ty(*result)?;
+                ensure(self.kernel.target.vector_bits == 512, || {
+                    format!("{result} is the entry of a table at a level without tables")
+                })?;
+                self.has(*index, Ty { dtype: DType::I32, lanes })?;
+                self.result(*result, Ty { dtype: DType::F32, lanes })
+            }
             Inst::Extract { result, vector, lane } => {
                 let ty = self.used(*vector)?;
                 ensure(*lane < ty.lanes, || format!("{vector} has no lane {lane}"))?;

@@ -4,7 +4,7 @@ use tensorjit_runtime::abi::DType;
 
 use crate::lanes::{Cmp, Lanes, Val};
 
-use super::coefficients::{ERF_F32, ERF_F64, ERF_TAIL_F32, ERF_TAIL_F64};
+use super::coefficients::{ERF_F32, ERF_F64, ERF_PIECES, ERF_TAIL_F32, ERF_TAIL_F64};
 use super::exp::Rounded;
 use super::num::Num;
 
@@ -12,6 +12,11 @@ use super::num::Num;
 pub fn erf(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
     let n = &mut Num::new(l, dtype);
     let a = n.abs(x);
+    if n.has_tables() {
+        let a = n.at_most(a, 4.0);
+        let y = n.piecewise(a, &ERF_PIECES);
+        return n.with_sign(y, x);
+    }
     // Up to 1: x + x p(x^2).
     let z = n.mul(a, a);
     let p = if n.is_f32() { n.poly(z, &ERF_F32) } else { n.poly(z, &ERF_F64) };

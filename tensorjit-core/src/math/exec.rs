@@ -2,7 +2,7 @@
 
 use tensorjit_runtime::abi::DType;
 
-use crate::lanes::{Cmp, Lanes, Prim, Val};
+use crate::lanes::{Cmp, ENTRIES, Lanes, Prim, Val};
 
 /// The lanes of one value.
 #[derive(Clone, Debug)]
@@ -23,13 +23,34 @@ pub(crate) enum Batch {
 pub(crate) struct Exec {
     values: Vec<Batch>,
     lanes: usize,
-    fma: bool,
+    machine: Machine,
+}
+
+/// What there is to compute with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Machine {
+    /// Neither fused multiply-add nor tables.
+    Plain,
+    /// Fused multiply-add.
+    Fma,
+    /// Both.
+    Tables,
+}
+
+impl Machine {
+    /// All of them.
+    pub(crate) const ALL: [Machine; 3] = [Machine::Plain, Machine::Fma, Machine::Tables];
+
+    /// Whether it has fused multiply-add.
+    pub(crate) fn has_fma(self) -> bool {
+        self != Machine::Plain
+    }
 }
 
 impl Exec {
-    /// An executor of so many lanes, with or without fused multiply-add.
-    pub(crate) fn new(lanes: usize, fma: bool) -> Exec {
-        Exec { values: Vec::new(), lanes, fma }
+    /// An executor of so many lanes.
+    pub(crate) fn new(lanes: usize, machine: Machine) -> Exec {
+        Exec { values: Vec::new(), lanes, machine }
     }
 
     /// A value that is given.
@@ -216,8 +237,12 @@ impl Lanes for Exec {
             (Prim::Select, mask) => select(mask, values[1], values[2]),
             (Prim::Convert(to), value) => convert(value, to),
             (Prim::Bitcast(to), value) => bitcast(value, to),
-            (_, Batch::F32(_)) => float_prim!(Batch::F32, prim, slices!(Batch::F32, values), self.fma),
-            (_, Batch::F64(_)) => float_prim!(Batch::F64, prim, slices!(Batch::F64, values), self.fma),
+            (_, Batch::F32(_)) => {
+                float_prim!(Batch::F32, prim, slices!(Batch::F32, values), self.machine.has_fma())
+            }
+            (_, Batch::F64(_)) => {
+                float_prim!(Batch::F64, prim, slices!(Batch::F64, values), self.machine.has_fma())
+            }
             (_, Batch::I32(_)) => int_prim!(Batch::I32, u32, i32, prim, slices!(Batch::I32, values)),
             (_, Batch::I64(_)) => int_prim!(Batch::I64, u64, i64, prim, slices!(Batch::I64, values)),
             (_, Batch::Bool(_)) => {
@@ -245,7 +270,17 @@ impl Lanes for Exec {
     }
 
     fn has_fma(&self) -> bool {
-        self.fma
+        self.machine.has_fma()
+    }
+
+    fn has_tables(&self) -> bool {
+        self.machine == Machine::Tables
+    }
+
+    fn entry(&mut self, table: &[f64; ENTRIES], index: Val) -> Val {
+        let Batch::I32(index) = self.get(index) else { panic!("entries by {index:?}") };
+        let found = map(index, |i| table[i as u32 as usize % ENTRIES] as f32);
+        self.input(Batch::F32(found))
     }
 
     fn if_any(

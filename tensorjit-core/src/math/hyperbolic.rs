@@ -4,7 +4,7 @@ use tensorjit_runtime::abi::DType;
 
 use crate::lanes::{Cmp, Lanes, Val};
 
-use super::coefficients::{SINH_F32, SINH_F64, TANH_F32, TANH_F64};
+use super::coefficients::{SINH_F32, SINH_F64, TANH_F32, TANH_F64, TANH_PIECES};
 use super::exact::Pair;
 use super::exp::Rounded;
 use super::num::Num;
@@ -55,6 +55,11 @@ pub fn cosh(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
 pub fn tanh(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
     let n = &mut Num::new(l, dtype);
     let a = n.abs(x);
+    if n.has_tables() {
+        let a = n.at_most(a, 9.1);
+        let y = n.piecewise(a, &TANH_PIECES);
+        return n.with_sign(y, x);
+    }
     // Up to 1: a polynomial.
     let z = n.mul(a, a);
     let p = if n.is_f32() { n.poly(z, &TANH_F32) } else { n.poly(z, &TANH_F64) };

@@ -17,6 +17,7 @@ mod inverse_trig;
 mod log;
 mod num;
 mod payne_hanek;
+mod pieces;
 mod pow;
 mod rem;
 mod roots;

@@ -2,7 +2,7 @@
 
 use tensorjit_runtime::abi::DType;
 
-use crate::lanes::{Cmp, Lanes, Prim, Val};
+use crate::lanes::{Cmp, ENTRIES, Lanes, Prim, Val};
 
 /// The arithmetic of one float type on [`Lanes`].
 pub(super) struct Num<'a> {
@@ -28,6 +28,16 @@ impl<'a> Num<'a> {
     /// Whether [`Num::fma`] rounds once.
     pub(super) fn has_fma(&self) -> bool {
         self.lanes.has_fma()
+    }
+
+    /// Whether functions of this type have tables.
+    pub(super) fn has_tables(&self) -> bool {
+        self.is_f32() && self.lanes.has_tables()
+    }
+
+    /// Entries of a table.
+    pub(super) fn entry(&mut self, table: &[f64; ENTRIES], index: Val) -> Val {
+        self.lanes.entry(table, index)
     }
 
     /// Whether the type is `f32`.

@@ -1,10 +1,10 @@
-//! Every function against special values, correctly rounded values and dense sweeps, with and without FMA.
+//! Every function against special values, correctly rounded values and dense sweeps, on every kind of machine.
 
 use tensorjit_runtime::abi::DType;
 
 use crate::lanes::{Lanes, Val};
 
-use super::exec::{Batch, Exec};
+use super::exec::{Batch, Exec, Machine};
 
 /// Special values, thresholds and correctly rounded points; the README beside it says how to read it.
 const CASES: &str = include_str!("../../../tests/data/math/elementary.txt");
@@ -77,8 +77,8 @@ pub(crate) const FUNCTIONS: &[Function] = functions! {
 };
 
 /// Evaluates a function of `f32` on columns of operands.
-pub(crate) fn run_f32(function: &Function, fma: bool, columns: &[Vec<f32>]) -> Vec<f32> {
-    let mut exec = Exec::new(columns[0].len(), fma);
+pub(crate) fn run_f32(function: &Function, machine: Machine, columns: &[Vec<f32>]) -> Vec<f32> {
+    let mut exec = Exec::new(columns[0].len(), machine);
     let args: Vec<Val> = columns.iter().map(|column| exec.input(Batch::F32(column.clone()))).collect();
     let result = (function.apply)(&mut exec, DType::F32, &args);
     match exec.get(result) {
@@ -88,8 +88,8 @@ pub(crate) fn run_f32(function: &Function, fma: bool, columns: &[Vec<f32>]) -> V
 }
 
 /// Evaluates a function of `f64` on columns of operands.
-pub(crate) fn run_f64(function: &Function, fma: bool, columns: &[Vec<f64>]) -> Vec<f64> {
-    let mut exec = Exec::new(columns[0].len(), fma);
+pub(crate) fn run_f64(function: &Function, machine: Machine, columns: &[Vec<f64>]) -> Vec<f64> {
+    let mut exec = Exec::new(columns[0].len(), machine);
     let args: Vec<Val> = columns.iter().map(|column| exec.input(Batch::F64(column.clone()))).collect();
     let result = (function.apply)(&mut exec, DType::F64, &args);
     match exec.get(result) {
@@ -160,22 +160,22 @@ impl Worst {
 }
 
 /// Prints the worst errors of all functions and fails if one is beyond its bound.
-fn check(dtype: DType, mut measure: impl FnMut(&Function, bool) -> Worst) {
+fn check(dtype: DType, mut measure: impl FnMut(&Function, Machine) -> Worst) {
     let mut failures = Vec::new();
     for function in FUNCTIONS {
         let bound = if dtype == DType::F32 { function.bound.0 } else { function.bound.1 };
-        for fma in [true, false] {
-            let worst = measure(function, fma);
+        for machine in Machine::ALL {
+            let worst = measure(function, machine);
             let line = format!(
-                "{:8} {} {}: {:.3} ULP {}",
+                "{:8} {} {:6?}: {:.3} ULP {}",
                 function.name,
                 dtype.name(),
-                if fma { "fma" } else { "   " },
+                machine,
                 worst.error,
                 worst.place
             );
             println!("{line}");
-            if worst.error > bound + if fma || bound == 0.0 { 0.0 } else { WITHOUT_FMA } {
+            if worst.error > bound + if machine.has_fma() || bound == 0.0 { 0.0 } else { WITHOUT_FMA } {
                 failures.push(line);
             }
         }
@@ -221,9 +221,9 @@ fn columns<T>(function: &Function, cases: &[Case], parse: impl Fn(&str) -> T) ->
 
 #[test]
 fn f32_special_values_and_points() {
-    check(DType::F32, |function, fma| {
+    check(DType::F32, |function, machine| {
         let cases = cases(function, DType::F32);
-        let results = run_f32(function, fma, &columns(function, &cases, parse_f32));
+        let results = run_f32(function, machine, &columns(function, &cases, parse_f32));
         let mut worst = Worst::new();
         for (case, got) in cases.iter().zip(results) {
             let error = match case.results[0] {
@@ -254,9 +254,9 @@ fn f32_special_values_and_points() {
 
 #[test]
 fn f64_special_values_and_points() {
-    check(DType::F64, |function, fma| {
+    check(DType::F64, |function, machine| {
         let cases = cases(function, DType::F64);
-        let results = run_f64(function, fma, &columns(function, &cases, parse_f64));
+        let results = run_f64(function, machine, &columns(function, &cases, parse_f64));
         let mut worst = Worst::new();
         for (case, got) in cases.iter().zip(results) {
             let error = match case.results[0] {
@@ -284,7 +284,7 @@ fn f64_special_values_and_points() {
 
 #[test]
 fn f32_sweep() {
-    check(DType::F32, |function, fma| {
+    check(DType::F32, |function, machine| {
         let mut worst = Worst::new();
         let mut random = Random(1);
         let mut bits = 0_u32;
@@ -299,7 +299,7 @@ fn f32_sweep() {
             if function.operands == 2 {
                 operands.push(operands[0].iter().map(|&x| random.partner(x)).collect());
             }
-            let results = run_f32(function, fma, &operands);
+            let results = run_f32(function, machine, &operands);
             for (i, got) in results.into_iter().enumerate() {
                 let x: Vec<f64> = operands.iter().map(|column| f64::from(column[i])).collect();
                 worst.see(ulp_f32(got, (function.reference)(&x)), || format!("at {x:?}: {got:e}"));
@@ -338,7 +338,7 @@ impl Random {
 
 #[test]
 fn f64_points() {
-    check(DType::F64, |function, fma| {
+    check(DType::F64, |function, machine| {
         let rows: Vec<Vec<f64>> = POINTS_F64
             .lines()
             .map(|line| line.split(' ').collect::<Vec<_>>())
@@ -352,7 +352,7 @@ fn f64_points() {
         assert!(rows.len() > 100, "too few points of {}", function.name);
         let operands: Vec<Vec<f64>> =
             (0..function.operands).map(|i| rows.iter().map(|row| row[i]).collect()).collect();
-        for (row, got) in rows.iter().zip(run_f64(function, fma, &operands)) {
+        for (row, got) in rows.iter().zip(run_f64(function, machine, &operands)) {
             let (x, value) = row.split_at(function.operands);
             worst.see(ulp_f64(got, value[0], value[1]), || format!("at {x:?}: {got:e}, not {:e}", value[0]));
         }
@@ -376,8 +376,8 @@ fn f64_remainders_are_exact() {
             }
         })
         .collect();
-    for fma in [true, false] {
-        let results = run_f64(function, fma, &[any.clone(), others.clone()]);
+    for machine in Machine::ALL {
+        let results = run_f64(function, machine, &[any.clone(), others.clone()]);
         for ((x, y), got) in any.iter().zip(&others).zip(results) {
             let expected = x % y;
             let same = got.to_bits() == expected.to_bits() || (got.is_nan() && expected.is_nan());
@@ -396,17 +396,17 @@ fn tables_of_others_agree() {
                 .filter(move |row| row[0] == function.name && row[1] == dtype.name())
                 .collect::<Vec<_>>()
         };
-        for fma in [true, false] {
+        for machine in Machine::ALL {
             let (narrow, wide) = (of(DType::F32), of(DType::F64));
             if narrow.is_empty() {
                 continue;
             }
-            let found = run_f32(function, fma, &[narrow.iter().map(|row| parse_f32(row[2])).collect()]);
+            let found = run_f32(function, machine, &[narrow.iter().map(|row| parse_f32(row[2])).collect()]);
             for (row, found) in narrow.iter().zip(found) {
                 let error = ulp_f32(found, f64::from(parse_f32(row[3])));
                 assert!(error <= 3.0, "{row:?}: {found:e}, {error} ULP");
             }
-            let found = run_f64(function, fma, &[wide.iter().map(|row| parse_f64(row[2])).collect()]);
+            let found = run_f64(function, machine, &[wide.iter().map(|row| parse_f64(row[2])).collect()]);
             for (row, found) in wide.iter().zip(found) {
                 let error = ulp_f64(found, parse_f64(row[3]), 0.0);
                 assert!(error <= 3.0, "{row:?}: {found:e}, {error} ULP");
@@ -421,12 +421,12 @@ fn lanes_do_not_depend_on_their_neighbours() {
     let x = [0.5_f32, 1e30, 3e6, -2.25, 1e-40, f32::INFINITY, f32::NAN, -0.0];
     let y = [1e-40_f32, 3.0, 1e-3, 0.75, 1e-44, 2.0, 1.0, 5.0];
     for function in FUNCTIONS {
-        for fma in [true, false] {
+        for machine in Machine::ALL {
             let columns = [x.to_vec(), y.to_vec()];
-            let together = run_f32(function, fma, &columns[..function.operands]);
+            let together = run_f32(function, machine, &columns[..function.operands]);
             for (i, whole) in together.iter().enumerate() {
                 let columns = [vec![x[i]], vec![y[i]]];
-                let alone = run_f32(function, fma, &columns[..function.operands])[0];
+                let alone = run_f32(function, machine, &columns[..function.operands])[0];
                 let same = alone.to_bits() == whole.to_bits() || (alone.is_nan() && whole.is_nan());
                 assert!(same, "{} at {}: {alone:e} alone, {whole:e} in a vector", function.name, x[i]);
             }

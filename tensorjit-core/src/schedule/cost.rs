@@ -4,7 +4,7 @@ use tensorjit_runtime::abi::DType;
 
 use crate::diag::Bug;
 use crate::graph::table::Ew;
-use crate::lanes::{Lanes, Prim, RepeatBody, Val};
+use crate::lanes::{ENTRIES, Lanes, Prim, RepeatBody, Val};
 
 /// The rough number of instructions of one element whose operands have these types.
 pub(super) fn cost(function: Ew, operands: &[DType]) -> Result<u32, Bug> {
@@ -57,6 +57,15 @@ impl Lanes for Count {
 
     fn has_fma(&self) -> bool {
         true
+    }
+
+    fn has_tables(&self) -> bool {
+        false
+    }
+
+    fn entry(&mut self, _table: &[f64; ENTRIES], _index: Val) -> Val {
+        self.operations += 1;
+        self.value(DType::F32)
     }
 
     /// The rare side is not counted, nor what only it needs.

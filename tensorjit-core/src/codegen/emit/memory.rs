@@ -275,7 +275,7 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
     }
 
     /// A scalar as a vector of one lane; vectors as they are.
-    fn widen(&self, value: BasicValueEnum<'ctx>) -> Result<BasicValueEnum<'ctx>, Bug> {
+    pub(super) fn widen(&self, value: BasicValueEnum<'ctx>) -> Result<BasicValueEnum<'ctx>, Bug> {
         let poison = match value {
             BasicValueEnum::IntValue(scalar) => scalar.get_type().vec_type(1).get_poison(),
             BasicValueEnum::FloatValue(scalar) => scalar.get_type().vec_type(1).get_poison(),
@@ -286,7 +286,7 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
     }
 
     /// The scalar of a vector of one lane.
-    fn narrow(&self, value: BasicValueEnum<'ctx>, ty: Ty) -> Result<BasicValueEnum<'ctx>, Bug> {
+    pub(super) fn narrow(&self, value: BasicValueEnum<'ctx>, ty: Ty) -> Result<BasicValueEnum<'ctx>, Bug> {
         if ty.lanes > 1 {
             return Ok(value);
         }

@@ -192,6 +192,7 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
             Inst::Shuffle { result, first, second, order } => {
                 (*result, self.shuffle(*first, *second, order)?)
             }
+            Inst::Entry { result, table, index } => (*result, self.entry(self.ty(*result), table, *index)?),
             Inst::Extract { result, vector, lane } => (*result, self.extract(*vector, *lane)?),
             Inst::Any { result, mask } => (*result, self.any(*mask)?),
             Inst::Load { result, buf, offset, mask } => {

@@ -3,9 +3,9 @@
 use inkwell::types::VectorType;
 use inkwell::values::{BasicValueEnum, IntValue, VectorValue};
 
-use super::{Emitter, vector};
+use super::{Emitter, bug, vector};
 use crate::diag::Bug;
-use crate::lanes::Val;
+use crate::lanes::{ENTRIES, Val};
 use crate::loops::Ty;
 
 impl<'ctx> Emitter<'ctx, '_> {
@@ -68,6 +68,40 @@ impl<'ctx> Emitter<'ctx, '_> {
         let index = self.context.i32_type();
         let order: Vec<IntValue> = order.map(|lane| index.const_int(lane.into(), false)).collect();
         Ok(self.builder.build_shuffle_vector(first, second, VectorType::const_vector(&order), "")?)
+    }
+
+    /// Entries of a table that fills a register; the instruction takes one register of numbers.
+    pub(super) fn entry(
+        &self,
+        ty: Ty,
+        table: &[f64; ENTRIES],
+        index: Val,
+    ) -> Result<BasicValueEnum<'ctx>, Bug> {
+        let float = self.context.f32_type();
+        let table: Vec<_> = table.iter().map(|value| float.const_float(*value)).collect();
+        let table = VectorType::const_vector(&table);
+        let function = self.declare("llvm.x86.avx512.permvar.sf.512", &[])?;
+        let width = ENTRIES as u32;
+        let look_up = |index: VectorValue<'ctx>| {
+            let call = self.builder.build_call(function, &[table.into(), index.into()], "")?;
+            let found = call.try_as_basic_value().basic();
+            found.map(BasicValueEnum::into_vector_value).ok_or_else(|| bug("an entry has no value"))
+        };
+        let index = self.widen(self.value(index)?)?.into_vector_value();
+        let mut parts = Vec::new();
+        for first in (0..ty.lanes).step_by(ENTRIES) {
+            // Lanes beyond the last repeat it.
+            let lanes = (first..first + width).map(|lane| lane.min(ty.lanes - 1));
+            parts.push(look_up(self.pick(index, index, lanes)?)?);
+        }
+        let mut lanes = width;
+        while parts.len() > 1 {
+            let pairs = parts.chunks(2).map(|pair| self.pick(pair[0], pair[1], 0..2 * lanes));
+            parts = pairs.collect::<Result<_, Bug>>()?;
+            lanes *= 2;
+        }
+        let found = if ty.lanes < lanes { self.pick(parts[0], parts[0], 0..ty.lanes)? } else { parts[0] };
+        self.narrow(found.into(), ty)
     }
 
     pub(super) fn extract(&self, vector: Val, lane: u32) -> Result<BasicValueEnum<'ctx>, Bug> {

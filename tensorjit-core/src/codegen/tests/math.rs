@@ -10,6 +10,7 @@ use crate::codegen::object::{MAY_IMPORT, undefined_symbols};
 use crate::codegen::{Visibility, compile};
 use crate::lanes::Lanes as _;
 use crate::loops::{Buffer, Builder, Kernel, Place, Target};
+use crate::math::exec::Machine;
 use crate::math::tests::{FUNCTIONS, Function, run_f32, run_f64, ulp_f32};
 
 /// `out[i] = function(in[i], ..)` for whole vectors.
@@ -85,8 +86,13 @@ fn functions_compute_what_their_executor_does() {
         .into();
     for target in runnable() {
         let compiled = Compiled::of(&kernels(&target));
+        let machine = match (target.vector_bits, target.fma) {
+            (512, _) => Machine::Tables,
+            (_, true) => Machine::Fma,
+            (_, false) => Machine::Plain,
+        };
         for function in FUNCTIONS {
-            let expected = run_f32(function, target.fma, &narrow[..function.operands]);
+            let expected = run_f32(function, machine, &narrow[..function.operands]);
             for lanes in [1, target.vector_bits / 32] {
                 let symbol = name(function, DType::F32, lanes);
                 let found = call(&compiled, &symbol, &mut narrow[..function.operands]);
@@ -96,7 +102,7 @@ fn functions_compute_what_their_executor_does() {
                     assert!(same, "{symbol} at {x:?}, {:?}: {a:e}, not {b:e}", target.level);
                 }
             }
-            let expected = run_f64(function, target.fma, &wide[..function.operands]);
+            let expected = run_f64(function, machine, &wide[..function.operands]);
             for lanes in [1, target.vector_bits / 64] {
                 let symbol = name(function, DType::F64, lanes);
                 let found = call(&compiled, &symbol, &mut wide[..function.operands]);
@@ -145,6 +151,11 @@ fn time<T: Copy + Default>(compiled: &Compiled, symbol: &str, mut inputs: Vec<Ve
 fn speed() {
     for target in runnable() {
         let compiled = Compiled::of(&kernels(&target));
+        let machine = match (target.vector_bits, target.fma) {
+            (512, _) => Machine::Tables,
+            (_, true) => Machine::Fma,
+            (_, false) => Machine::Plain,
+        };
         for function in FUNCTIONS {
             let narrow: Vec<f32> = (0..4096).map(|i| 0.1 + i as f32 / 500.0).collect();
             let wide: Vec<f64> = narrow.iter().copied().map(f64::from).collect();

@@ -1,7 +1,7 @@
 //! The machine operations of every row, executed on scalars and judged by the row's own evaluator.
 
 use super::*;
-use crate::math::exec::{Batch, Exec};
+use crate::math::exec::{Batch, Exec, Machine};
 
 /// Numbers at which functions go wrong.
 const SPECIAL: [f64; 22] = [
@@ -113,8 +113,8 @@ fn scalars(batch: &Batch) -> Vec<Scalar> {
 }
 
 /// What the machine operations of a row give for each set of operands.
-fn execute(ew: Ew, dtype: DType, sets: &[Vec<Scalar>], fma: bool) -> Vec<Scalar> {
-    let mut exec = Exec::new(sets.len(), fma);
+fn execute(ew: Ew, dtype: DType, sets: &[Vec<Scalar>], machine: Machine) -> Vec<Scalar> {
+    let mut exec = Exec::new(sets.len(), machine);
     let operands: Vec<Val> = (0..ew.arity())
         .map(|position| {
             let column: Vec<Scalar> = sets.iter().map(|set| set[position]).collect();
@@ -132,9 +132,8 @@ fn machine_operations_give_the_values_of_the_table() {
     {
         let sets = combinations(ew, dtype);
         // Without FMA, `fma` is a product and a sum, whose error is relative to the product.
-        let levels: &[bool] = if ew == Ew::Fma { &[true] } else { &[false, true] };
-        for fma in levels.iter().copied() {
-            let found = execute(ew, dtype, &sets, fma);
+        for machine in Machine::ALL.into_iter().filter(|machine| ew != Ew::Fma || machine.has_fma()) {
+            let found = execute(ew, dtype, &sets, machine);
             assert_eq!(found.len(), sets.len(), "{ew:?} {dtype:?}");
             let judged = sets.iter().zip(found).filter_map(|(args, found)| {
                 let exact = ew.eval(dtype, args).expect("the operands are of the types that the row takes");
