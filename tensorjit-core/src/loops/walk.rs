@@ -20,6 +20,7 @@ impl Inst {
             Inst::Half { result, .. }
             | Inst::Extract { result, .. }
             | Inst::Shuffle { result, .. }
+            | Inst::Entry { result, .. }
             | Inst::Any { result, .. }
             | Inst::Load { result, .. }
             | Inst::Gather { result, .. } => visit(*result),
@@ -38,6 +39,7 @@ impl Inst {
             Inst::Splat(result, of)
             | Inst::Half { result, vector: of, .. }
             | Inst::Extract { result, vector: of, .. }
+            | Inst::Entry { result, index: of, .. }
             | Inst::Any { result, mask: of } => [result, of].into_iter().for_each(|val| names.val(val)),
             Inst::Shuffle { result, first, second, .. } => {
                 [result, first, second].into_iter().for_each(|val| names.val(val));

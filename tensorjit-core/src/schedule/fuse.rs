@@ -200,8 +200,8 @@ impl Fuser<'_> {
             (Nest::Rows, Kind::Map | Kind::Fold | Kind::Across | Kind::Dot) => self.common_rows(group, root),
             _ => return None,
         };
-        let least = if group.rows == 0 && root.parallel.is_empty() { 0 } else { 1 };
-        if rows < least && group.nest == Nest::Rows {
+        // Without rows there is nothing that later stages could find in cache: the one stage is one pass.
+        if rows == 0 && group.nest == Nest::Rows && group.stages.len() > 1 && !root.parallel.is_empty() {
             return None;
         }
         let same_loops = stage.iter().all(|member| self.same_loops(group.nest, &self.roots[*member], root));
