@@ -200,8 +200,10 @@ impl Fuser<'_> {
             (Nest::Rows, Kind::Map | Kind::Fold | Kind::Across | Kind::Dot) => self.common_rows(group, root),
             _ => return None,
         };
-        // Without rows there is nothing that later stages could find in cache: the one stage is one pass.
-        if rows == 0 && group.nest == Nest::Rows && group.stages.len() > 1 && !root.parallel.is_empty() {
+        // Without rows no stage finds a row in cache.  One stage over one axis is one pass all the same.
+        let one_pass = group.stages.len() == 1 && root.parallel.len() + root.folded.len() == 1;
+        let scalars = group.rows == 0 && root.parallel.is_empty();
+        if rows == 0 && group.nest == Nest::Rows && !(one_pass || scalars) {
             return None;
         }
         let same_loops = stage.iter().all(|member| self.same_loops(group.nest, &self.roots[*member], root));
