@@ -84,6 +84,9 @@ impl Emit<'_> {
                 Ok(self.b.load(buf, offset, self.lanes, mask))
             }
             Form::Any => {
+                if let Some(value) = self.turned(buf, offset)? {
+                    return Ok(value);
+                }
                 let mask = self.mask(self.lanes);
                 let offsets = self.lane_index(offset)?;
                 let offsets = self.b.splat(offsets, self.lanes);

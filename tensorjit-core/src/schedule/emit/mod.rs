@@ -11,6 +11,7 @@ mod rows;
 mod scatter;
 mod tasks;
 mod tile;
+mod turn;
 mod value;
 
 use std::collections::BTreeMap;
@@ -98,6 +99,8 @@ struct Emit<'a> {
     across: Vec<across::Across>,
     /// The number of the task, where there are several.
     task: Option<Sym>,
+    /// The tile being made of maps that turn an operand.
+    turning: Option<turn::Turning>,
     /// The root being computed, which is not read from memory.
     computing: Option<NodeId>,
 }
@@ -125,6 +128,7 @@ pub(super) fn emit(schedule: &Schedule<'_>, target: &Target) -> Result<Kernel, B
         memo: BTreeMap::new(),
         across: Vec::new(),
         task: None,
+        turning: None,
         computing: None,
     };
     emit.declare(*results);

@@ -37,6 +37,9 @@ impl<'a> Emit<'a> {
             let root = &self.roots[root];
             root.parallel.len() > group.rows || root.by_lanes
         });
+        if !inner && self.turn(group, &extents, cut.as_ref())? {
+            return Ok(());
+        }
         let cut = cut.map(|cut| Cut { units: units(&extents, inner), ..cut });
         self.shared(cut.as_ref(), &mut |emit, range| {
             emit.row_loops(group, &extents, inner, range, &mut Vec::new())
@@ -83,7 +86,7 @@ impl<'a> Emit<'a> {
     }
 
     /// Loops over an axis; the range is over it and those inside together, whose units are `inside`.
-    fn rows_in(
+    pub(super) fn rows_in(
         &mut self,
         extent: &Dim,
         inside: &Dim,
