@@ -246,7 +246,8 @@ pub fn has(level: Level) -> bool {
     tensorjit_runtime::available(level)
 }
 
-fn bytes_of(value: &Value) -> Vec<u8> {
+/// The elements as a kernel reads them.
+pub fn bytes_of(value: &Value) -> Vec<u8> {
     let mut bytes = Vec::new();
     for element in &value.elements {
         match (element.scalar, value.dtype) {
@@ -260,7 +261,8 @@ fn bytes_of(value: &Value) -> Vec<u8> {
     bytes
 }
 
-fn value_of(env: &Env<'_>, ty: &Type, bytes: &[u8]) -> Result<Value, Bug> {
+/// What a kernel wrote.
+pub fn value_of(env: &Env<'_>, ty: &Type, bytes: &[u8]) -> Result<Value, Bug> {
     let shape = env.shape(&ty.shape)?;
     let words = |bytes: &[u8]| -> [u8; 8] {
         let mut word = [0; 8];

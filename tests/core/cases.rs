@@ -18,6 +18,7 @@
 //! what is written.  `_` stands for any number.
 
 mod expect;
+mod neon;
 mod run;
 
 use std::collections::BTreeSet;

@@ -25,20 +25,30 @@ pub(super) fn function(case: &Case, function: &CheckedFunction) -> Result<(), St
     let plain = autodiff::run(function.graph.clone()).map_err(|failure| failure.to_string())?;
     let program = support::compile(function)?;
     structure(case, function, &program)?;
-    let given = given(case, "input")?;
     let expected = given_outputs(case, function)?;
-    let sizes: Vec<&str> = case.all("sizes").collect();
-    let facts = &function.graph.facts;
-    if sizes.is_empty() && !facts.symbols.is_empty() {
-        return Err("`sizes` are missing".to_owned());
-    }
-    for sizes in if sizes.is_empty() { vec![""] } else { sizes } {
-        let dims = dims(function, sizes)?;
-        let inputs = inputs(function, &given, &dims)?;
+    for (dims, inputs) in arguments(case, function)? {
         let run = Run { program: &program, plain: &plain, dims: &dims, inputs: &inputs, expected: &expected };
-        run.all_levels().map_err(|message| format!("{sizes}: {message}"))?;
+        run.all_levels().map_err(|message| format!("{dims:?}: {message}"))?;
     }
     Ok(())
+}
+
+/// The values of the symbols and the arguments of each call.
+pub(super) fn arguments(
+    case: &Case,
+    function: &CheckedFunction,
+) -> Result<Vec<(Vec<i64>, Vec<Value>)>, String> {
+    let given = given(case, "input")?;
+    let sizes: Vec<&str> = case.all("sizes").collect();
+    if sizes.is_empty() && !function.graph.facts.symbols.is_empty() {
+        return Err("`sizes` are missing".to_owned());
+    }
+    let call = |sizes: &str| {
+        let dims = dims(function, sizes)?;
+        let inputs = inputs(function, &given, &dims)?;
+        Ok((dims, inputs))
+    };
+    if sizes.is_empty() { vec![""] } else { sizes }.into_iter().map(call).collect()
 }
 
 /// What the case says of loops and memory.
@@ -208,7 +218,7 @@ impl Run<'_> {
 }
 
 /// Whether the oracle was sure of at least one element, or there are none.
-fn compare(found: &Value, oracle: &Value) -> Result<bool, String> {
+pub(super) fn compare(found: &Value, oracle: &Value) -> Result<bool, String> {
     if found.dtype != oracle.dtype || found.shape != oracle.shape {
         return Err(format!("{:?}, but the oracle has {:?}", found.shape, oracle.shape));
     }
