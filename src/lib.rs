@@ -4,7 +4,7 @@
 //! [`ndarray`] arrays.
 
 #[doc(inline)]
-pub use tensorjit_runtime::abi::KernelInfo;
+pub use tensorjit_runtime::abi::{CodeSize, KernelInfo};
 /// The arrays of arguments and results.
 pub use tensorjit_runtime::ndarray;
 #[doc(inline)]

@@ -4,7 +4,7 @@ use tensorjit::ndarray::{Array1, Array2, Array3, ArrayView2, Axis, array, s};
 use tensorjit::{Error, ErrorKind, Workspace, tensor_fn};
 
 tensor_fn! {
-    const SCALE: f32 = 2.0;
+    const SCALE: f32 = 0.5 * (1 + 3);
 
     fn scaled<N>(x: f32[N]) -> f32[N] {
         x * SCALE
@@ -180,6 +180,8 @@ fn items_may_stand_in_a_function() {
     double::into(1.5, &mut value).unwrap();
     assert_eq!(value, 3.0);
     assert_eq!(double::KERNELS.levels.clamp(1, 3), double::KERNELS.levels);
+    assert_eq!(double::KERNELS.code.len(), double::KERNELS.levels);
+    assert!(double::KERNELS.code.iter().all(|code| (8..4096).contains(&code.bytes)), "{:?}", double::KERNELS);
     assert_eq!(SCALE, 2.0);
 }
 

@@ -13,6 +13,7 @@ use tensorjit_core::syntax::sources::Sources;
 use tensorjit_core::syntax::{Parsed, parse};
 use tensorjit_runtime::abi::Role;
 
+use crate::constants;
 use crate::emit::{self, Code, Param, Signature, Tensor};
 use crate::header::Input;
 use crate::native::{Backend, Head, reachable};
@@ -63,15 +64,15 @@ fn public_functions(block: &Block) -> impl Iterator<Item = &tensorjit_core::synt
     })
 }
 
-/// The constants as written, but for those with an error at one of the places.
-fn constants<'b>(block: &'b Block, wrong: &'b [Origin]) -> impl Iterator<Item = &'b TokenStream> {
+/// The constants, but for those with an error at one of the places.
+fn constants<'b>(block: &'b Block, wrong: &'b [Origin]) -> impl Iterator<Item = TokenStream> {
     block.items.iter().filter_map(|item| match item {
         Item::Const(constant)
             if wrong.contains(&constant.value.span) || wrong.contains(&constant.name.at) =>
         {
             None
         }
-        Item::Const(constant) => Some(&constant.tokens),
+        Item::Const(constant) => Some(constants::item(constant)),
         Item::Fn(_) => None,
     })
 }

@@ -27,6 +27,8 @@ pub(crate) struct CodeFacts {
     pub(crate) sizes: Vec<(Program, i64)>,
     /// The number of loop nests.
     pub(crate) nests: usize,
+    /// Bytes of code for each level, highest first.
+    pub(crate) code: Vec<usize>,
 }
 
 impl Program {
@@ -38,12 +40,13 @@ impl Program {
 
 impl CodeFacts {
     /// Of a lowered function.
-    pub(crate) fn new(facts: &Facts, lowered: &Lowered) -> Result<CodeFacts, TooLarge> {
+    pub(crate) fn new(facts: &Facts, lowered: &Lowered, code: Vec<usize>) -> Result<CodeFacts, TooLarge> {
         let size = |size: &Size| Ok((Program::new(facts, &size.value)?, size.least));
         Ok(CodeFacts {
             workspace: Program::new(facts, &lowered.workspace)?,
             sizes: lowered.sizes.iter().map(size).collect::<Result<_, TooLarge>>()?,
             nests: lowered.nests,
+            code,
         })
     }
 
@@ -51,6 +54,10 @@ impl CodeFacts {
     pub(crate) fn write(&self) -> String {
         let mut text = format!("nests {}\nworkspace {}\n", self.nests, self.workspace.text);
         write_operations(&mut text, &self.workspace.ops);
+        for bytes in &self.code {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "code {bytes}");
+        }
         for (program, least) in &self.sizes {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "size {least} {}", program.text);
@@ -65,8 +72,12 @@ impl CodeFacts {
         let nests = lines.next()?.strip_prefix("nests ")?.parse().ok()?;
         let text = lines.next()?.strip_prefix("workspace ")?.to_owned();
         let workspace = Program { ops: Vec::new(), text };
-        let mut facts = CodeFacts { workspace, sizes: Vec::new(), nests };
+        let mut facts = CodeFacts { workspace, sizes: Vec::new(), nests, code: Vec::new() };
         for line in lines {
+            if let Some(bytes) = line.strip_prefix("code ") {
+                facts.code.push(bytes.parse().ok()?);
+                continue;
+            }
             if let Some(rest) = line.strip_prefix("size ") {
                 let (least, text) = rest.split_once(' ')?;
                 facts.sizes.push((Program { ops: Vec::new(), text: text.to_owned() }, least.parse().ok()?));
@@ -116,7 +127,7 @@ mod tests {
             Program { ops: vec![DimOp::Symbol(0), DimOp::Symbol(0), DimOp::Mul], text: "B*B".to_owned() };
         let other = Program { ops: vec![DimOp::Const(7)], text: "7 - N % 2".to_owned() };
         let sizes = vec![(size, 0), (other, i64::MIN)];
-        let facts = CodeFacts { workspace, sizes, nests: 12 };
+        let facts = CodeFacts { workspace, sizes, nests: 12, code: vec![4096, 123] };
         assert_eq!(CodeFacts::read(&facts.write()), Some(facts));
         assert_eq!(CodeFacts::read(&CodeFacts::default().write()), Some(CodeFacts::default()));
     }
@@ -130,6 +141,7 @@ mod tests {
             "nests 1\nworkspace 0\nPow",
             "nests x\nworkspace 0",
             "nests 1\nworkspace 0\nsize x B",
+            "nests 1\nworkspace 0\ncode x",
         ] {
             assert_eq!(CodeFacts::read(text), None, "{text:?}");
         }

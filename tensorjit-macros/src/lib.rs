@@ -10,6 +10,7 @@ mod options;
 mod store;
 mod key;
 mod facts;
+mod constants;
 mod emit;
 mod native;
 mod report;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tensorjit_core::codegen::{self, Visibility, archive};
+use tensorjit_core::codegen::{self, Object, Visibility, archive};
 use tensorjit_core::diag::{Bug, Failure};
 use tensorjit_core::dim::facts::Condition;
 use tensorjit_core::graph::Graph;
@@ -102,8 +102,6 @@ impl Backend<'_> {
         let mut watch = |stage: Stage, _, text: &dyn Fn() -> String| dumps.write(stage, text);
         let prepared = pipeline::prepare(graph, head.states, &mut watch)?.with_versions(head.versions);
         let lowered = prepared.lower(&self.targets, &mut watch)?;
-        let facts = CodeFacts::new(&prepared.graph().facts, &lowered)
-            .map_err(|error| Bug::new("macro", error.to_string()))?;
         let batches: Vec<_> = self
             .targets
             .iter()
@@ -117,6 +115,8 @@ impl Backend<'_> {
             return Err(bug.into());
         }
         let objects = codegen::compile_all(&batches, Visibility::Hidden)?;
+        let facts = CodeFacts::new(&prepared.graph().facts, &lowered, self.code_bytes(&batches, &objects)?)
+            .map_err(|error| Bug::new("macro", error.to_string()))?;
         // A member has the name of its first function.
         let members: Vec<(String, Vec<u8>)> = batches
             .iter()
@@ -127,6 +127,21 @@ impl Backend<'_> {
             Bug::new("macro", format!("cannot write kernels to {}: {error}", self.folder.display()))
         })?;
         Ok(facts)
+    }
+}
+
+impl Backend<'_> {
+    /// The bytes of code for each target.
+    fn code_bytes(&self, batches: &[Vec<(String, &Kernel)>], objects: &[Object]) -> Result<Vec<usize>, Bug> {
+        let mut bytes = vec![0; self.targets.len()];
+        for (batch, object) in batches.iter().zip(objects) {
+            let kernel = batch.first().map(|(_, kernel)| &kernel.target);
+            let position = self.targets.iter().position(|target| Some(target) == kernel);
+            if let Some(position) = position {
+                bytes[position] += codegen::object::code_bytes(&object.bytes)?;
+            }
+        }
+        Ok(bytes)
     }
 }
 

@@ -257,12 +257,23 @@ impl Level {
 /// What a function was compiled to, for people and tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KernelInfo {
-    /// The number of loop nests that a call runs; all are inlined into one entry.
+    /// The number of loop nests that a call runs.
     pub nests: usize,
     /// The number of levels that it was compiled for; one is picked at the first call.
     pub levels: usize,
     /// Bytes of workspace, as an expression over the dimension symbols.
     pub workspace: &'static str,
+    /// How large the code for each level is, highest first.
+    pub code: &'static [CodeSize],
+}
+
+/// How large the code for a level is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CodeSize {
+    /// The level.
+    pub level: Level,
+    /// Bytes of instructions and constants.
+    pub bytes: usize,
 }
 
 /// Everything that a call needs to know about a compiled function.

@@ -1,6 +1,6 @@
 //! What is in an object, as the linker sees it.
 
-use object::{Object as _, ObjectSymbol as _};
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind};
 
 use super::bug;
 use crate::diag::Bug;
@@ -16,6 +16,15 @@ pub fn undefined_symbols(object: &[u8]) -> Result<Vec<String>, Bug> {
 /// The symbols that others may use, in order.
 pub fn defined_symbols(object: &[u8]) -> Result<Vec<String>, Bug> {
     symbols(object, false)
+}
+
+/// Bytes of instructions and constants.
+pub fn code_bytes(object: &[u8]) -> Result<usize, Bug> {
+    let file = object::File::parse(object).map_err(|error| bug(error.to_string()))?;
+    let of_code =
+        |kind| matches!(kind, SectionKind::Text | SectionKind::ReadOnlyData | SectionKind::ReadOnlyString);
+    let sections = file.sections().filter(|section| of_code(section.kind()));
+    Ok(sections.map(|section| section.size() as usize).sum())
 }
 
 fn symbols(object: &[u8], undefined: bool) -> Result<Vec<String>, Bug> {

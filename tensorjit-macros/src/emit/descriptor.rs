@@ -59,6 +59,10 @@ pub(super) fn descriptor(face: &TokenStream, signature: &Signature, code: &Code)
     });
     let workspace = writer.program(&code.facts.workspace);
     let (nests, levels, bytes) = (code.facts.nests, code.entries.len(), &code.facts.workspace.text);
+    let sizes_of_code = code.entries.iter().zip(&code.facts.code).map(|(entry, bytes)| {
+        let level = variant(entry.level);
+        quote!(#face::__private::abi::CodeSize { level: #face::__private::abi::Level::#level, bytes: #bytes })
+    });
     let entries = code.entries.iter().map(|entry| {
         let (level, symbol) = (variant(entry.level), own(&entry.symbol));
         quote!(#face::__private::abi::LevelEntry { level: #face::__private::abi::Level::#level, entry: #symbol })
@@ -67,7 +71,12 @@ pub(super) fn descriptor(face: &TokenStream, signature: &Signature, code: &Code)
     quote! {
         /// What the function was compiled to; all zero where no code was made, as under `cargo check`.
         pub const KERNELS: #face::__private::abi::KernelInfo =
-            #face::__private::abi::KernelInfo { nests: #nests, levels: #levels, workspace: #bytes };
+            #face::__private::abi::KernelInfo {
+                nests: #nests,
+                levels: #levels,
+                workspace: #bytes,
+                code: &[#(#sizes_of_code),*],
+            };
 
         #[doc(hidden)]
         pub static FUNCTION: #face::__private::abi::Function = #face::__private::abi::Function {

@@ -81,7 +81,7 @@ pub(crate) fn stub(face: &TokenStream, function: &Function) -> TokenStream {
                 ::core::unimplemented!()
             }
             pub const KERNELS: #face::__private::abi::KernelInfo =
-                #face::__private::abi::KernelInfo { nests: 0, levels: 0, workspace: "" };
+                #face::__private::abi::KernelInfo { nests: 0, levels: 0, workspace: "", code: &[] };
         }
     }
 }

@@ -76,7 +76,7 @@ static SUMS: Function = Function {
     }],
     workspace: BYTES,
     entries: &[LevelEntry { level: Level::Native, entry: sums }],
-    kernels: KernelInfo { nests: 0, levels: 1, workspace: "" },
+    kernels: KernelInfo { nests: 0, levels: 1, workspace: "", code: &[] },
 };
 
 /// `m += s * sum(x, axis = 1); (m, sum(w[pick]))`, through the workspace.
@@ -248,7 +248,7 @@ fn never(change: impl FnOnce(&mut Function)) -> crate::Error {
         sizes: &[],
         workspace: ZERO,
         entries: &[LevelEntry { level: Level::Native, entry }],
-        kernels: KernelInfo { nests: 0, levels: 1, workspace: "" },
+        kernels: KernelInfo { nests: 0, levels: 1, workspace: "", code: &[] },
     };
     change(&mut function);
     let given: Option<&[usize]> = if function.solve.is_empty() { Some(&[0]) } else { None };
