@@ -7,6 +7,7 @@ mod cost;
 mod order;
 mod reads;
 mod roots;
+mod joint;
 mod fuse;
 mod packing;
 pub mod tasks;
@@ -36,6 +37,7 @@ pub struct Schedule<'a> {
 /// given size is shared among threads.
 pub fn schedule<'a>(graph: &'a Graph, states: &[u32], grain: Grain) -> Result<Schedule<'a>, Bug> {
     let mut roots = roots::find(graph)?;
+    joint::find(graph, &mut roots);
     let groups = fuse::fuse(&graph.facts, &mut roots);
     let memory = memory::place(graph, &roots, &groups, states, grain);
     Ok(Schedule { graph, results: graph.outputs.len() - states.len(), roots, groups, memory, grain })

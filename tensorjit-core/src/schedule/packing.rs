@@ -4,6 +4,7 @@
 //! it goes block by block, and packs the right operand's block, and of the left operand the rows of one tile.  A
 //! right operand whose columns are apart in memory is packed in any case.
 
+use super::joint;
 use super::roots::{Along, Kind, Root};
 use crate::dim::Dim;
 use crate::dim::facts::Facts;
@@ -54,11 +55,11 @@ pub(super) struct Packing {
 impl Packing {
     /// The packing of a product; bounds of symbols rule versions out that no call can use.
     pub(super) fn of(facts: &Facts, root: &Root) -> Packing {
-        let columns = root.parallel.last().filter(|_| root.right_axes > 0).cloned();
-        let rows = match root.left_axes {
-            0 => None,
-            _ => root.parallel.get(root.parallel.len() - root.right_axes - 1).cloned(),
-        };
+        let rank = root.parallel.len();
+        let domain = [&root.parallel[..], &root.folded[..]].concat();
+        let extents = joint::extents(&domain, root.joints.iter().copied());
+        let columns = (root.right_axes > 0).then(|| extents[rank - 1].clone());
+        let rows = (root.left_axes > 0).then(|| extents[rank - root.right_axes - 1].clone());
         let reaches = |extent: &Option<Dim>, least| {
             extent.as_ref().is_some_and(|extent| facts.range(extent).1.is_none_or(|most| most >= least))
         };
@@ -68,7 +69,7 @@ impl Packing {
         let terms = root.folded.iter().fold(Dim::constant(1), |product, extent| &product * extent);
         let most = BLOCK_TERMS_BYTES / root.lane_bytes as i64;
         let cut = root.kind == Kind::Product
-            && root.folded.len() == 1
+            && extents[rank..].iter().filter(|extent| !extent.is(1)).count() == 1
             && facts.range(&terms).1.is_none_or(|terms| terms > most);
         let block_terms = (large && cut).then_some(most);
         Packing { left, right, columns, terms, block_terms }

@@ -58,6 +58,8 @@ pub(super) struct Root {
     pub(super) right_axes: usize,
     /// Of a product: along which axis the left and the right operand are contiguous in memory.
     pub(super) along: [Along; 2],
+    /// Of a product: the axes of its domain that can be joined to the next.
+    pub(super) joints: Vec<usize>,
     /// The rough number of instructions of one element.
     pub(super) cost: u32,
     /// What one element reads, over the variables `variable(i)` of the domain in order.
@@ -107,6 +109,7 @@ impl Root {
             counts: found.counts.iter().cloned().collect(),
             across: rows,
             crossing: None,
+            joints: Vec::new(),
             ..*self
         })
     }
@@ -143,6 +146,7 @@ fn root(graph: &Graph, is_leaf: &dyn Fn(NodeId) -> bool, node: NodeId) -> Result
         left_axes: 0,
         right_axes: 0,
         along: [Along::Neither; 2],
+        joints: Vec::new(),
         cost: 0,
         reads: Vec::new(),
         counts: Vec::new(),

@@ -38,7 +38,10 @@ impl Emit<'_> {
             return body(self, &Depth::whole(product));
         };
         let (zero, one) = (self.int(0), self.int(1));
-        let terms = self.scalar_index(&product.folded[0])?;
+        let Some(axis) = product.folded.iter().position(|extent| !extent.is(1)) else {
+            return body(self, &Depth::whole(product));
+        };
+        let terms = self.scalar_index(&product.folded[axis])?;
         let at_least_one = self.b.prim(Prim::Cmp(Cmp::Gt), &[terms, zero]);
         let end = self.b.prim(Prim::Select, &[at_least_one, terms, one]);
         let (from, _) = self.b.open_loop((zero, end, most), &[]);
@@ -53,7 +56,9 @@ impl Emit<'_> {
             sums: sums.clone(),
         };
         let [from, count] = [from, count].map(|value| Dim::sym(self.fresh(Var::Scalar(value))));
-        body(self, &Depth { from, extents: vec![count], cut: Some(cut) })?;
+        let mut depth = Depth { cut: Some(cut), ..Depth::whole(product) };
+        (depth.from[axis], depth.extents[axis]) = (from, count);
+        body(self, &depth)?;
         self.b.pin(sums.buf);
         self.b.close_loop(Vec::new());
         Ok(())
@@ -63,6 +68,7 @@ impl Emit<'_> {
         let Packed { left: Some(left), right: Some(right), .. } = self.panels[product.root] else {
             return Err(Bug::new("schedule", format!("{:?} has no panels", product.node)));
         };
+        let (most, vectors) = self.tile_shape();
         let volume = self.scalar_index(&depth.volume())?;
         // Panels lie one behind the other, each as wide as its columns.
         let panel = |emit: &mut Self, first: Val| {
@@ -71,26 +77,25 @@ impl Emit<'_> {
             Panels { buf: right, start: Dim::sym(emit.fresh(Var::Scalar(start))) }
         };
         self.b.pin(right);
-        self.column_loops(product, columns, &mut |emit, columns| {
+        self.column_loops(product, columns, vectors, &mut |emit, columns| {
             let panel = panel(emit, columns.first);
             emit.pack_right(product, columns, depth, &panel)
         })?;
         self.b.pin(right);
-        let (most, _) = self.tile_shape();
-        self.row_loops_of(product, &mut |emit, row, rows| {
-            // A few rows that are left over are read where they stand.
-            let left = (2 * rows >= most).then(|| Panels { buf: left, start: Dim::default() });
-            if let Some(left) = &left {
-                emit.pack_left(product, (row, rows), depth, left)?;
-            }
-            emit.column_loops(product, columns, &mut |emit, columns| {
-                let right = panel(emit, columns.first);
-                emit.tile(
-                    product,
-                    &Tile { columns, row, rows, depth, left: left.as_ref(), right: Some(&right) },
-                )
-            })
-        })
+        for height in self.heights(&product.extent(product.rows), most) {
+            self.rows_of_height(&height, &mut |emit, row, rows| {
+                // A few rows that are left over are read where they stand.
+                let left = (2 * rows >= most).then(|| Panels { buf: left, start: Dim::default() });
+                if let Some(left) = &left {
+                    emit.pack_left(product, (row, rows), depth, left)?;
+                }
+                emit.column_loops(product, columns, vectors, &mut |emit, columns| {
+                    let (left, right) = (left.as_ref(), panel(emit, columns.first));
+                    emit.tile(product, &Tile { columns, row, rows, depth, left, right: Some(&right) })
+                })
+            })?;
+        }
+        Ok(())
     }
 
     fn sums_of(&self, root: usize) -> Option<Stored> {

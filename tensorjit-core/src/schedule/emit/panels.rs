@@ -168,7 +168,7 @@ impl<'a> Emit<'a> {
             for i in 0..width {
                 let distance = self.int(i as i64);
                 let mut column = self.b.prim(Prim::Add, &[first, distance]);
-                if self.tail.is_some() {
+                if columns.masks.iter().any(Option::is_some) {
                     let beyond = self.b.prim(Prim::Cmp(Cmp::Gt), &[column, last]);
                     column = self.b.prim(Prim::Select, &[beyond, last, column]);
                 }
@@ -178,6 +178,7 @@ impl<'a> Emit<'a> {
         } else {
             self.nest(&depth.extents, &[], &mut |emit, k, _| {
                 for (j, column) in columns.at.iter().enumerate() {
+                    emit.tail = columns.masks[j];
                     let (operand, at) = element(emit, column, &depth.term(k));
                     let value = emit.value(operand, &at)?;
                     let value = emit.b.splat(value, columns.lanes);
@@ -185,6 +186,7 @@ impl<'a> Emit<'a> {
                     let offset = emit.scalar_index(&offset)?;
                     emit.b.store(panel.buf, offset, value, None);
                 }
+                emit.tail = None;
                 Ok(Vec::new())
             })?;
         }
@@ -254,7 +256,7 @@ impl<'a> Emit<'a> {
     }
 
     /// Makes `body` with vectors of `lanes` lanes, of which those in `tail` exist.
-    fn with_lanes(
+    pub(super) fn with_lanes(
         &mut self,
         lanes: u32,
         tail: Option<Val>,

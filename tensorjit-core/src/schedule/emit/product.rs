@@ -11,7 +11,8 @@ use super::{Emit, Var};
 use crate::diag::Bug;
 use crate::dim::Dim;
 use crate::graph::NodeId;
-use crate::lanes::{Lanes, Prim, Val};
+use crate::lanes::{Cmp, Lanes, Prim, Val};
+use crate::schedule::joint;
 use crate::schedule::roots::{Along, Root};
 
 /// A product while its loops are made.
@@ -31,6 +32,15 @@ pub(super) struct Product<'e> {
     /// Extents of the folded axes.
     pub(super) folded: Vec<Dim>,
 }
+
+/// Below so many rows tiles have more than two vectors.
+const FEW_ROWS: i64 = 8;
+
+/// The most rows of a tile where an unknown number of rows is few.
+const WIDE_TILE_ROWS: u32 = 4;
+
+/// The most vectors of a row of a tile.
+const MOST_VECTORS: u32 = 8;
 
 impl Product<'_> {
     /// The extent of the axis of rows, or of columns; 1 where there is none.
@@ -59,9 +69,24 @@ impl Emit<'_> {
             extents: parallel.clone(),
             folded: folded.clone(),
         };
+        self.join_axes(&mut product, prefix.len());
         let is_tiled = |axis: &usize| Some(*axis) == product.rows || Some(*axis) == product.columns;
         let outer: Vec<usize> = (prefix.len()..rank).filter(|axis| !is_tiled(axis)).collect();
         self.outer_loops(&mut product, &outer)
+    }
+
+    /// Makes one axis of two neighbours where no access can tell: the outer keeps one element, the inner has all.
+    ///
+    /// So rows of several axes fill tiles together, and sums over several axes are cut into blocks as one.
+    fn join_axes(&self, product: &mut Product<'_>, first: usize) {
+        let rank = product.extents.len();
+        let joined = self.roots[product.root].joints.iter().copied().filter(|axis| {
+            let follows = |root: &usize| joint::can_join(self.graph, &self.roots[*root], *axis);
+            *axis >= first && (*axis >= rank || product.epilogue.iter().all(follows))
+        });
+        let mut extents = joint::extents(&[&product.extents[..], &product.folded[..]].concat(), joined);
+        product.folded = extents.split_off(rank);
+        product.extents = extents;
     }
 
     fn outer_loops(&mut self, product: &mut Product<'_>, axes: &[usize]) -> Result<(), Bug> {
@@ -86,11 +111,36 @@ impl Emit<'_> {
         }
     }
 
-    /// Tiles whose left operand is read where it stands: all columns of tiles in turn, in each all rows.
+    /// Tiles whose left operand is read where it stands.
     fn product_in_tiles(&mut self, product: &Product<'_>) -> Result<(), Bug> {
+        let extent = product.extent(product.rows);
+        let (least, most) = self.graph.facts.range(&extent);
+        if self.roots[product.root].along[1] != Along::Own || least.is_some_and(|least| least >= FEW_ROWS) {
+            return self.tall_tiles(product);
+        }
+        if most.is_some_and(|most| most < FEW_ROWS) {
+            return self.wide_tiles(product);
+        }
+        let (rows, few) = (self.scalar_index(&extent)?, self.int(FEW_ROWS));
+        let condition = self.b.prim(Prim::Cmp(Cmp::Lt), &[rows, few]);
+        let memo = mem::take(&mut self.memo);
+        self.b.open_branch(condition);
+        self.wide_tiles(product)?;
+        self.b.otherwise(Vec::new());
+        self.memo.clear();
+        self.tall_tiles(product)?;
+        self.b.close_branch(Vec::new());
+        self.memo = memo;
+        Ok(())
+    }
+
+    /// All columns of tiles in turn, in each all rows.
+    fn tall_tiles(&mut self, product: &Product<'_>) -> Result<(), Bug> {
         let depth = Depth::whole(product);
         let columns = self.all_columns(product)?;
-        self.column_loops(product, columns, &mut |emit, columns| {
+        let (most, vectors) = self.tile_shape();
+        let heights = self.heights(&product.extent(product.rows), most);
+        self.column_loops(product, columns, vectors, &mut |emit, columns| {
             let right = match emit.panels[product.root].right {
                 Some(buf) if emit.roots[product.root].along[1] != Along::Own => {
                     let panel = Panels { buf, start: Dim::default() };
@@ -99,13 +149,32 @@ impl Emit<'_> {
                 }
                 _ => None,
             };
-            emit.row_loops_of(product, &mut |emit, row, rows| {
-                emit.tile(
-                    product,
-                    &Tile { columns, row, rows, depth: &depth, left: None, right: right.as_ref() },
-                )
+            heights.iter().try_for_each(|height| {
+                emit.rows_of_height(height, &mut |emit, row, rows| {
+                    let right = right.as_ref();
+                    emit.tile(product, &Tile { columns, row, rows, depth: &depth, left: None, right })
+                })
             })
         })
+    }
+
+    /// All rows of tiles in turn, in each all columns: tiles of few rows have many vectors, so that the chains of their
+    /// sums hide the latency of an addition.
+    fn wide_tiles(&mut self, product: &Product<'_>) -> Result<(), Bug> {
+        let depth = Depth::whole(product);
+        let columns = self.all_columns(product)?;
+        let (most, vectors) = self.tile_shape();
+        let extent = product.extent(product.rows);
+        let tallest = if extent.as_const().is_some() { most } else { WIDE_TILE_ROWS };
+        for height in self.heights(&extent, tallest) {
+            self.rows_of_height(&height, &mut |emit, row, rows| {
+                let vectors = (most * vectors / rows).clamp(vectors, MOST_VECTORS);
+                emit.column_loops(product, columns, vectors, &mut |emit, columns| {
+                    emit.tile(product, &Tile { columns, row, rows, depth: &depth, left: None, right: None })
+                })
+            })?;
+        }
+        Ok(())
     }
 
     /// The range of all columns.
@@ -114,87 +183,91 @@ impl Emit<'_> {
         Ok((zero, self.scalar_index(&product.extent(product.columns))?))
     }
 
-    /// Loops over the columns of tiles in a range: as many vectors as a tile has, then one at a time under a mask.
+    /// Loops over the columns of tiles in a range, `vectors` vectors at a time, then over the rest: at once where it is
+    /// known, else in narrower tiles, the last of them under masks.
+    ///
+    /// A range that is not all columns begins and, but for the last, ends at whole tiles.
     pub(super) fn column_loops(
         &mut self,
         product: &Product<'_>,
         (from, to): (Val, Val),
+        vectors: u32,
         body: &mut dyn FnMut(&mut Self, &Columns) -> Result<(), Bug>,
     ) -> Result<(), Bug> {
-        let lanes = self.register_lanes(self.roots[product.root].lane_bytes);
-        let (_, vectors) = self.tile_shape();
         if product.columns.is_none() {
-            return self.with_columns(from, (1, 1), None, body);
+            return self.with_columns((from, None), (1, 1), body);
         }
-        // A range that is not all columns begins and, but for the last, ends at whole tiles.
-        let step = i64::from(vectors * lanes);
-        let extent = product.extent(product.columns).as_const();
-        let (span, size) = (self.b.prim(Prim::Sub, &[to, from]), self.int(step));
-        let rest = self.b.prim(Prim::IRem, &[span, size]);
-        let middle = self.b.prim(Prim::Sub, &[to, rest]);
-        if extent.is_none_or(|extent| extent >= step) {
+        let lanes = self.register_lanes(self.roots[product.root].lane_bytes);
+        let (_, narrow) = self.tile_shape();
+        let mut from = from;
+        let mut left = product.extent(product.columns).as_const();
+        let widths = if vectors > narrow { vec![vectors, narrow] } else { vec![vectors] };
+        for vectors in widths {
+            let step = i64::from(vectors * lanes);
+            if left.is_some_and(|left| left < step) {
+                if self.has_masks() { break } else { continue }
+            }
+            let (span, size) = (self.b.prim(Prim::Sub, &[to, from]), self.int(step));
+            let rest = self.b.prim(Prim::IRem, &[span, size]);
+            let middle = self.b.prim(Prim::Sub, &[to, rest]);
             let (column, _) = self.b.open_loop((from, middle, step), &[]);
-            self.with_columns(column, (vectors, lanes), None, body)?;
+            self.with_columns((column, None), (vectors, lanes), body)?;
             self.b.close_loop(Vec::new());
+            (from, left) = (middle, left.map(|left| left % step));
+            if left.is_some() && self.has_masks() {
+                break;
+            }
         }
-        if extent.is_none_or(|extent| extent % step != 0) {
+        let (vectors, lanes) = match left {
+            Some(0) => return Ok(()),
             // Without masked accesses to memory the columns that are left go one by one.
-            let lanes = if self.has_masks() { lanes } else { 1 };
-            let (column, _) = self.b.open_loop((middle, to, lanes.into()), &[]);
-            let mask = (lanes > 1).then(|| self.mask_up_to(column, to, lanes));
-            self.with_columns(column, (1, lanes), mask, body)?;
-            self.b.close_loop(Vec::new());
-        }
+            _ if !self.has_masks() => (1, 1),
+            Some(left) => ((left as u32).div_ceil(lanes), lanes),
+            None => (1, lanes),
+        };
+        let (column, _) = self.b.open_loop((from, to, (vectors * lanes).into()), &[]);
+        self.with_columns((column, Some(to)), (vectors, lanes), body)?;
+        self.b.close_loop(Vec::new());
         Ok(())
     }
 
-    /// The columns from `column` on, as many vectors of as many lanes.
+    /// The columns from `first` on, as many vectors of as many lanes; of the last those from `end` on do not exist.
     fn with_columns(
         &mut self,
-        column: Val,
+        (first, end): (Val, Option<Val>),
         (vectors, lanes): (u32, u32),
-        mask: Option<Val>,
         body: &mut dyn FnMut(&mut Self, &Columns) -> Result<(), Bug>,
     ) -> Result<(), Bug> {
-        let mut at = Vec::new();
+        let mut columns = Columns { first, at: Vec::new(), masks: Vec::new(), lanes };
         for vector in 0..vectors {
             let distance = self.int((vector * lanes).into());
-            let base = self.b.prim(Prim::Add, &[column, distance]);
+            let base = self.b.prim(Prim::Add, &[first, distance]);
             let var = if lanes == 1 { Var::Scalar(base) } else { Var::Lane(base) };
-            at.push(Dim::sym(self.fresh(var)));
+            let end = end.filter(|_| lanes > 1 && vector + 1 == vectors);
+            columns.at.push(Dim::sym(self.fresh(var)));
+            columns.masks.push(end.map(|end| self.mask_up_to(base, end, lanes)));
         }
-        let outer = (mem::replace(&mut self.lanes, lanes), mem::replace(&mut self.tail, mask));
-        let memo = mem::take(&mut self.memo);
-        body(self, &Columns { first: column, at, lanes })?;
-        self.memo = memo;
-        (self.lanes, self.tail) = outer;
-        Ok(())
+        self.with_lanes(lanes, None, &mut |emit| body(emit, &columns))
     }
 
-    /// Loops over the rows of tiles: even tiles where their number is known, else ever lower ones.
-    pub(super) fn row_loops_of(
+    /// Loops over the rows of tiles of one height.
+    pub(super) fn rows_of_height(
         &mut self,
-        product: &Product<'_>,
+        (rows, from, to): &(u32, Dim, Dim),
         body: &mut dyn FnMut(&mut Self, Val, u32) -> Result<(), Bug>,
     ) -> Result<(), Bug> {
-        let Some(axis) = product.rows else {
-            let zero = self.int(0);
-            return body(self, zero, 1);
-        };
-        for (rows, from, to) in self.heights(&product.extents[axis]) {
-            let (first, last) = (self.scalar_index(&from)?, self.scalar_index(&to)?);
-            let (row, _) = self.b.open_loop((first, last, rows.into()), &[]);
-            let memo = mem::take(&mut self.memo);
-            body(self, row, rows)?;
-            self.memo = memo;
-            self.b.close_loop(Vec::new());
-        }
+        let (first, last) = (self.scalar_index(from)?, self.scalar_index(to)?);
+        let (row, _) = self.b.open_loop((first, last, (*rows).into()), &[]);
+        let memo = mem::take(&mut self.memo);
+        body(self, row, *rows)?;
+        self.memo = memo;
+        self.b.close_loop(Vec::new());
         Ok(())
     }
 
-    /// The heights of tiles, and the rows from and to which tiles have them.
-    fn heights(&self, extent: &Dim) -> Vec<(u32, Dim, Dim)> {
-        let (most, _) = self.tile_shape();
+    /// The heights of tiles of at most `most` rows, and the rows from and to which tiles have them: even tiles where
+    /// the number of rows is known, else ever lower ones.
+    pub(super) fn heights(&self, extent: &Dim, most: u32) -> Vec<(u32, Dim, Dim)> {
         if let Some(extent) = extent.as_const() {
             if extent <= 0 {
                 return Vec::new();
@@ -208,21 +281,20 @@ impl Emit<'_> {
             ];
             return ranges.into_iter().filter(|(_, from, to)| from != to).collect();
         }
-        let least = self.graph.facts.range(extent).1;
+        let bound = self.graph.facts.range(extent).1;
         let mut ranges = Vec::new();
         let mut from = Dim::default();
-        let mut height = most;
-        while height > 0 {
-            if least.is_none_or(|most| most >= i64::from(height)) {
-                let step = Dim::constant(height.into());
-                let left = extent - &from;
-                let to = &from + &(&left.floor_div(&step) * &step);
-                if to != from {
-                    ranges.push((height, from, to.clone()));
-                }
-                from = to;
+        let lower = std::iter::successors(Some(most.next_power_of_two() / 2), |height| Some(height / 2));
+        for height in std::iter::once(most).chain(lower.take_while(|height| *height > 0)) {
+            if bound.is_some_and(|bound| bound < i64::from(height)) {
+                continue;
             }
-            height = if height == most { most.next_power_of_two() / 2 } else { height / 2 };
+            let step = Dim::constant(height.into());
+            let to = &from + &(&(extent - &from).floor_div(&step) * &step);
+            if to != from {
+                ranges.push((height, from, to.clone()));
+            }
+            from = to;
         }
         ranges
     }

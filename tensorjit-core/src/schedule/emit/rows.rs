@@ -7,8 +7,9 @@ use crate::dim::{Dim, Sym};
 use crate::graph::NodeId;
 use crate::lanes::Val;
 use crate::schedule::fuse::Group;
-use crate::schedule::reads::{self, At};
-use crate::schedule::roots::{Kind, Root, variable};
+use crate::schedule::joint;
+use crate::schedule::reads;
+use crate::schedule::roots::{Kind, Root};
 use crate::schedule::tasks::{Cut, PIECE};
 
 /// A fold of elements that take no more operations than this keeps eight accumulators in registers.
@@ -183,38 +184,12 @@ impl<'a> Emit<'a> {
     /// From the outside in, so that an axis that has been joined to the next goes on with it.
     fn collapse(&self, group: &Group, mut extents: Vec<Dim>) -> Vec<Dim> {
         for axis in 0..extents.len().saturating_sub(1) {
-            if group.roots().all(|root| self.can_join(&self.roots[root], axis)) {
+            if group.roots().all(|root| joint::can_join(self.graph, &self.roots[root], axis)) {
                 extents[axis + 1] = &extents[axis] * &extents[axis + 1];
                 extents[axis] = Dim::constant(1);
             }
         }
         extents
-    }
-
-    /// Whether a root depends on two neighbouring axes only by offsets in which both make one count.
-    fn can_join(&self, root: &Root, axis: usize) -> bool {
-        let (outer, inner) = (variable(axis), variable(axis + 1));
-        let mut counted = root.counts.iter().flat_map(Dim::symbols).map(Dim::sym);
-        if counted.any(|variable| variable == outer || variable == inner) {
-            return false;
-        }
-        let own = At::Axes((0..root.parallel.len()).map(variable).collect());
-        let reads = root.reads.iter().map(|(leaf, at)| (*leaf, at)).chain([(root.node, &own)]);
-        let extent = &root.parallel[axis + 1];
-        reads.into_iter().all(|(leaf, at)| self.is_joint(leaf, at, &outer, &inner, extent))
-    }
-
-    fn is_joint(&self, leaf: NodeId, at: &At, outer: &Dim, inner: &Dim, extent: &Dim) -> bool {
-        let offset = match at {
-            At::Axes(index) => reads::flat(&self.graph.ty(leaf).shape, index),
-            At::Flat(offset) => offset.clone(),
-            At::Data => return false,
-        };
-        let scale = |variable: &Dim| offset.linear_in(variable.as_sym()?).map(|(scale, _)| scale);
-        match (scale(outer), scale(inner)) {
-            (Some(outer), Some(inner)) => outer == &inner * extent,
-            _ => false,
-        }
     }
 }
 

@@ -18,14 +18,23 @@ pub(super) struct Columns {
     pub(super) first: Val,
     /// Variables of the vectors.
     pub(super) at: Vec<Dim>,
+    /// The lanes of each vector that exist, where these are not all.
+    pub(super) masks: Vec<Option<Val>>,
     /// Lanes of a vector.
     pub(super) lanes: u32,
 }
 
+impl Columns {
+    /// The mask of vector `i` of a tile, counted row by row.
+    fn mask(&self, i: usize) -> Option<Val> {
+        self.masks[i % self.masks.len()]
+    }
+}
+
 /// The terms of the sums that tiles add.
 pub(super) struct Depth {
-    /// The first, along the last folded axis.
-    pub(super) from: Dim,
+    /// The first along each folded axis.
+    pub(super) from: Vec<Dim>,
     /// How many, along each folded axis.
     pub(super) extents: Vec<Dim>,
     /// Where these are not all terms.
@@ -45,7 +54,8 @@ pub(super) struct Cut {
 impl Depth {
     /// All terms.
     pub(super) fn whole(product: &Product<'_>) -> Depth {
-        Depth { from: Dim::default(), extents: product.folded.clone(), cut: None }
+        let from = vec![Dim::default(); product.folded.len()];
+        Depth { from, extents: product.folded.clone(), cut: None }
     }
 
     /// The number of terms.
@@ -60,11 +70,7 @@ impl Depth {
 
     /// The folded indices of a term.
     pub(super) fn term(&self, k: &[Dim]) -> Vec<Dim> {
-        let mut at = k.to_vec();
-        if let Some(last) = at.last_mut() {
-            *last = &*last + &self.from;
-        }
-        at
+        k.iter().zip(&self.from).map(|(k, from)| k + from).collect()
     }
 }
 
@@ -90,18 +96,20 @@ impl Emit<'_> {
             emit.add_term(product, tile, &indices, k, sums)
         })?;
         match &tile.depth.cut {
-            None => self.finish_tile(product, &indices, &sums)?,
+            None => self.finish_tile(product, tile, &indices, &sums)?,
             Some(cut) => {
                 self.b.open_branch(cut.last);
-                self.finish_tile(product, &indices, &sums)?;
+                self.finish_tile(product, tile, &indices, &sums)?;
                 self.b.otherwise(Vec::new());
-                for (at, sum) in indices.iter().zip(&sums) {
+                for (i, (at, sum)) in indices.iter().zip(&sums).enumerate() {
+                    self.tail = tile.columns.mask(i);
                     self.store_at(cut.sums.buf, &self.sum_offset(product, cut, at), *sum)?;
                 }
                 self.b.close_branch(Vec::new());
             }
         }
         self.memo = memo;
+        self.tail = None;
         Ok(())
     }
 
@@ -137,7 +145,8 @@ impl Emit<'_> {
         self.b.open_branch(cut.first);
         self.b.otherwise(zeros);
         let mut sums = Vec::with_capacity(indices.len());
-        for at in indices {
+        for (i, at) in indices.iter().enumerate() {
+            self.tail = tile.columns.mask(i);
             sums.push(self.load_at(cut.sums.buf, &self.sum_offset(product, cut, at))?);
         }
         Ok(self.b.close_branch(sums))
@@ -176,6 +185,7 @@ impl Emit<'_> {
                     self.b.load(panel.buf, offset, tile.columns.lanes, None)
                 }
                 None => {
+                    self.tail = tile.columns.masks[j];
                     let (operand, at) = element(self, index, 1);
                     self.value(operand, &at)?
                 }
@@ -197,8 +207,15 @@ impl Emit<'_> {
         Ok(next)
     }
 
-    fn finish_tile(&mut self, product: &Product<'_>, indices: &[Vec<Dim>], sums: &[Val]) -> Result<(), Bug> {
-        for (at, sum) in indices.iter().zip(sums) {
+    fn finish_tile(
+        &mut self,
+        product: &Product<'_>,
+        tile: &Tile<'_>,
+        indices: &[Vec<Dim>],
+        sums: &[Val],
+    ) -> Result<(), Bug> {
+        for (i, (at, sum)) in indices.iter().zip(sums).enumerate() {
+            self.tail = tile.columns.mask(i);
             self.memo.clear();
             self.finish(product.root, at, *sum);
             for root in product.epilogue {
