@@ -127,8 +127,8 @@ def table():
 # Entries of a table: the `f32` that one register of the widest level holds.
 ENTRIES = 16
 
-# Piece 0 of a table reaches up to here; above, each octave is cut in two.
-LOWEST = mpf("0.25")
+# The sum of a magnitude, scaled so that the last piece ends below 8, and this is cut into four in each octave.
+FIRST = mpf("0.5")
 
 
 def near_single(f, low, high):
@@ -141,43 +141,38 @@ def near_single(f, low, high):
     raise ValueError("no center")
 
 
-def pieces(f, high, count):
-    """Rows of a table: centers c, values v, and coefficients of q, where f(c + t) = v + t q(t); piece 0, of c = 0, has
-    f(t) = t + t q(t).  The entry of a magnitude is given by its exponent and the highest bit of its mantissa."""
-    rows = [[mpf(0)] * ENTRIES for _ in range(2 + count)]
-    edges, worst = [mpf(0), LOWEST], mpf(0)
-    while edges[-1] < mpf(high):
-        octave = mpf(2) ** int(floor(log(edges[-1], 2)))
-        edges.append(edges[-1] + octave / 2)
-    for low, edge in zip(edges, edges[1:]):
-        top = min(edge, mpf(high))
-        c = near_single(f, low, top) if low > 0 else mpf(0)
-        base = (lambda t: f(c)) if low > 0 else (lambda t: t)
-        q, error = minimax(lambda t: (f(c + t) - base(t)) / t, lambda t: abs(t / f(c + t)), low - c, top - c, count)
+def pieces(f, limit, count):
+    """Rows of a table: centers c, values v, and coefficients of q, where f(c + t) = v + t q(t); the piece of c = 0 has
+    f(t) = t + t q(t).  The entry of a magnitude is given by the exponent and two bits of the mantissa of its multiple by
+    `scale` plus FIRST."""
+    rows, worst = [[mpf(0)] * ENTRIES for _ in range(2 + count)], mpf(0)
+    scale = mpf(single(mpf("7.4999") / limit))
+    for entry in range(ENTRIES):
+        low, high = [((1 + mpf(i % 4) / 4) * 2 ** (i // 4) * FIRST - FIRST) / scale for i in (entry, entry + 1)]
+        # Rounding takes magnitudes at the edges to either side.
+        low, high = max(low * mpf("0.999999"), mpf(0)), min(high * mpf("1.000001"), mpf(limit))
+        c = near_single(f, low, high) if entry > 0 else mpf(0)
+        base = (lambda t: t) if entry == 0 else (lambda t: f(c))
+        q, error = minimax(lambda t: (f(c + t) - base(t)) / t, lambda t: abs(t / f(c + t)), low - c, high - c, count)
         worst = max(worst, error)
-        within = max(low, LOWEST * mpf("0.75"))
-        bits = struct.unpack("I", struct.pack("f", float(within)))[0]
+        bits = struct.unpack("I", struct.pack("f", float((1 + mpf(entry % 4) / 4) * 2 ** (entry // 4) * FIRST)))[0]
         for row, value in zip(rows, [c, f(c), *q]):
-            row[(bits >> 22) % ENTRIES] = value
-    # Where the function has reached 1.
-    bits = struct.unpack("I", struct.pack("f", float(edges[-1])))[0]
-    for row, value in zip(rows, [edges[-1], mpf(1)]):
-        row[(bits >> 22) % ENTRIES] = value
-    return rows, worst
+            row[(bits >> 21) % ENTRIES] = value
+    return scale, rows, worst
 
 
-def print_pieces(name, meaning, f, high, count):
-    rows, worst = pieces(f, high, count)
+def print_pieces(name, meaning, f, limit, count):
+    scale, rows, worst = pieces(f, mpf(limit), count)
     print()
-    print(f"/// {meaning} by pieces up to {high}: centers, values there, and what is left as a polynomial of degree {count - 1};")
+    print(f"/// {meaning} by pieces up to {limit}, with polynomials of degree {count - 1} for what is left of each;")
     print(f"/// relative error 2^{float(log(worst, 2)):.1f}.")
-    print(f"pub(super) const {name}: Pieces<{2 + count}> = [")
-    for row in rows:
-        print("    [")
-        for value in row:
-            print(f"        {single(value)!r},")
-        print("    ],")
-    print("];")
+    print(f"pub(super) const {name}: Pieces<{count}> = Pieces {{")
+    print(f"    limit: {single(mpf(limit))!r},")
+    print(f"    scale: {float(scale)!r},")
+    print(f"    centers: {[single(value) for value in rows[0]]},")
+    print(f"    values: {[single(value) for value in rows[1]]},")
+    print(f"    coefficients: {[[single(value) for value in row] for row in rows[2:]]},")
+    print("};")
 
 
 def main():
@@ -194,8 +189,8 @@ def main():
         for value in c:
             print(f"    {rounding(value)!r},")
         print("];")
-    print_pieces("TANH_PIECES", "tanh(x)", tanh, "9.1", 7)
-    print_pieces("ERF_PIECES", "erf(x)", erf, "4", 7)
+    print_pieces("TANH_PIECES", "tanh(x)", tanh, "9.1", 6)
+    print_pieces("ERF_PIECES", "erf(x)", erf, "4", 6)
 
 
 main()

@@ -41,7 +41,7 @@ impl Builder {
     /// a lane whether it is from the second row, and which lane of that row it is.
     fn exchange(&mut self, rows: &mut [Val], distance: usize, source: &dyn Fn(bool, usize) -> (bool, usize)) {
         let lanes = rows.len();
-        for low in (0..lanes).filter(|row| row / distance % 2 == 0) {
+        for low in (0..lanes).filter(|row| (row / distance).is_multiple_of(2)) {
             let (first, second) = (rows[low], rows[low + distance]);
             for (high, row) in [(false, low), (true, low + distance)] {
                 let order = (0..lanes).map(|lane| {

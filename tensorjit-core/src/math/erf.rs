@@ -13,7 +13,6 @@ pub fn erf(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
     let n = &mut Num::new(l, dtype);
     let a = n.abs(x);
     if n.has_tables() {
-        let a = n.at_most(a, 4.0);
         let y = n.piecewise(a, &ERF_PIECES);
         return n.with_sign(y, x);
     }

@@ -56,7 +56,6 @@ pub fn tanh(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
     let n = &mut Num::new(l, dtype);
     let a = n.abs(x);
     if n.has_tables() {
-        let a = n.at_most(a, 9.1);
         let y = n.piecewise(a, &TANH_PIECES);
         return n.with_sign(y, x);
     }

@@ -1,37 +1,49 @@
-//! Odd functions that level off at 1, piece by piece, where the machine looks tables up in a register.
+//! Functions that level off at 1, piece by piece, where the machine looks tables up in a register.
 
 use crate::lanes::{Cmp, ENTRIES, Val};
 
 use super::num::Num;
 
-/// Of each piece its center `c`, the value there, and the coefficients of `q`, lowest first: the function is
-/// `value + t q(t)` with `t = x - c`.  In piece 0 it is `t + t q(t)`, so that small values keep all their bits.
-pub(super) type Pieces<const ROWS: usize> = [[f64; ENTRIES]; ROWS];
-
-/// Piece 0 reaches up to here.
-const LOWEST: f64 = 0.25;
+/// An odd function of a magnitude: in each piece `value + t q(t)` with `t` the distance from its center; in the first
+/// one, whose center is 0, `t + t q(t)`, so that small values keep all their bits.
+///
+/// Four pieces share an octave of `scale` times the magnitude plus 1/2, so that they are even where the function
+/// rises and grow where it levels off.  The value at a center is a float but for a small part of its last bit, so that
+/// it is the one rounding at the end that counts.
+pub(super) struct Pieces<const COUNT: usize> {
+    /// From here on the function is 1.
+    pub(super) limit: f64,
+    pub(super) scale: f64,
+    pub(super) centers: [f64; ENTRIES],
+    pub(super) values: [f64; ENTRIES],
+    /// Of `q`, lowest first.
+    pub(super) coefficients: [[f64; ENTRIES]; COUNT],
+}
 
 impl Num<'_> {
-    /// The function of a magnitude in `f32`, which is at most the end of the last piece, or NaN.
-    ///
-    /// The value at a center is a float but for a small part of its last bit, so that it is the one rounding at the
-    /// end that counts.
-    pub(super) fn piecewise<const ROWS: usize>(&mut self, a: Val, pieces: &Pieces<ROWS>) -> Val {
-        // Above the lowest piece an octave has two: the exponent and the first bit of the mantissa tell which.
-        let inside = self.at_least(a, LOWEST * 0.75);
-        let bits = self.bits(inside);
-        let index = self.lshr(bits, 22);
-        let [center, value, coefficients @ ..] = pieces.as_slice() else { return a };
-        let center = self.entry(center, index);
+    /// The function of a magnitude in `f32`, or of NaN.
+    pub(super) fn piecewise<const COUNT: usize>(&mut self, a: Val, pieces: &Pieces<COUNT>) -> Val {
+        let a = self.at_most(a, pieces.limit);
+        let (scale, half) = (self.c(pieces.scale), self.c(0.5));
+        let place = self.fma(a, scale, half);
+        let bits = self.bits(place);
+        // The low bits of the exponent and two of the mantissa.
+        let index = self.lshr(bits, 21);
+        let center = self.entry(&pieces.centers, index);
         let t = self.sub(a, center);
-        let mut q = self.c(0.0);
-        for (power, row) in coefficients.iter().enumerate().rev() {
+        let mut q = None;
+        for row in pieces.coefficients.iter().rev() {
             let coefficient = self.entry(row, index);
-            q = if power + 1 == coefficients.len() { coefficient } else { self.fma(q, t, coefficient) };
+            q = Some(match q {
+                Some(q) => self.fma(q, t, coefficient),
+                None => coefficient,
+            });
         }
-        let value = self.entry(value, index);
-        let lowest = self.cmp_c(Cmp::Lt, a, LOWEST);
-        let value = self.select(lowest, a, value);
+        let q = q.unwrap_or(t);
+        let value = self.entry(&pieces.values, index);
+        // Only the value at 0 is 0.
+        let first = self.cmp_c(Cmp::Eq, value, 0.0);
+        let value = self.select(first, t, value);
         self.fma(t, q, value)
     }
 }

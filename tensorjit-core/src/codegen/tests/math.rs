@@ -151,11 +151,6 @@ fn time<T: Copy + Default>(compiled: &Compiled, symbol: &str, mut inputs: Vec<Ve
 fn speed() {
     for target in runnable() {
         let compiled = Compiled::of(&kernels(&target));
-        let machine = match (target.vector_bits, target.fma) {
-            (512, _) => Machine::Tables,
-            (_, true) => Machine::Fma,
-            (_, false) => Machine::Plain,
-        };
         for function in FUNCTIONS {
             let narrow: Vec<f32> = (0..4096).map(|i| 0.1 + i as f32 / 500.0).collect();
             let wide: Vec<f64> = narrow.iter().copied().map(f64::from).collect();
