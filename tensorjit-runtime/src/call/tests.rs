@@ -455,7 +455,7 @@ static STEP: Function = Function {
         LevelEntry { level: Level::X86V4, entry: nothing },
         LevelEntry { level: Level::Native, entry: nothing },
     ],
-    kernels: KernelInfo { nests: 0, levels: 2, workspace: "" },
+    kernels: KernelInfo { nests: 0, levels: 2, workspace: "", code: &[] },
 };
 
 /// Prints what a call costs beside its entry; run by hand, optimised.
