@@ -22,6 +22,19 @@ pub(super) struct Group {
     pub(super) rows: usize,
     /// Indices of roots; of a product, the product and then its epilogue.
     pub(super) stages: Vec<Vec<usize>>,
+    /// What of it a strip takes.
+    pub(super) portion: Portion,
+}
+
+/// What of a product is computed for a strip of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Portion {
+    /// All of it, at the index of the batch.
+    Whole,
+    /// These rows of the result.
+    Rows,
+    /// These terms of every sum: the rows are summed over.
+    Terms,
 }
 
 impl Group {
@@ -98,7 +111,8 @@ impl Fuser<'_> {
             Kind::Product => Nest::Product,
             Kind::Scatter => Nest::Scatter,
         };
-        let mut group = Group { nest, rows: root.parallel.len(), stages: vec![vec![first]] };
+        let mut group =
+            Group { nest, rows: root.parallel.len(), stages: vec![vec![first]], portion: Portion::Whole };
         self.done.insert(first);
         while group.roots().count() < MOST_ROOTS {
             let Some(joining) = self.next(&group) else { break };
@@ -239,6 +253,6 @@ impl Fuser<'_> {
 }
 
 /// The number of leading axes at which an index is the variables of the domain in order.
-fn aligned(index: &[Dim]) -> usize {
+pub(super) fn aligned(index: &[Dim]) -> usize {
     index.iter().enumerate().take_while(|(axis, index)| **index == variable(*axis)).count()
 }

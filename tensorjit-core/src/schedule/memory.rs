@@ -3,14 +3,15 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::fuse::{Group, Nest};
+use super::arena::{Arena, Use};
+use super::fuse::{Group, Nest, Portion, aligned};
 use super::order::{LANES_BYTES, is_one_block};
 use super::packing::Packing;
 use super::reads::{At, volume};
 use super::roots::{Kind, Root, stored, variable};
+use super::strips::{HEIGHT, Strip};
 use super::tasks::{Cut, Grain, Slices};
 use crate::dim::Dim;
-use crate::dim::facts::Facts;
 use crate::graph::{Graph, NodeId, Op};
 
 /// Where a root is kept.
@@ -45,8 +46,8 @@ pub(super) struct Accumulators {
 pub(super) enum Sums {
     /// The home of a root: of the product itself, or of its epilogue, which is stored after the last block.
     Of(usize),
-    /// A piece of the arena at this offset.
-    Apart(Dim),
+    /// A piece of the arena.
+    Apart(Slot),
 }
 
 /// A piece of the arena.
@@ -54,10 +55,14 @@ pub(super) enum Sums {
 pub(super) struct Slot {
     /// The offset in bytes.
     pub(super) offset: Dim,
-    /// Whether it holds one row of the group at a time.
-    pub(super) row: bool,
-    /// Where every task has a row of its own: the elements from one to the next.
+    /// The number of leading axes that it lacks: it holds one index of them at a time.
+    pub(super) lacks: usize,
+    /// Whether it begins at the first row of the strip at hand, along the first axis that it has.
+    pub(super) strip: bool,
+    /// Where every task has a piece of its own: the elements from one to the next.
     pub(super) slice: Option<Dim>,
+    /// Whether it is the memory of an operand that is not read again.
+    pub(super) in_place: bool,
 }
 
 /// A copy after all loops: of a leaf, or of what an earlier copy has saved, to an argument.
@@ -78,18 +83,31 @@ pub(super) struct Memory {
     pub(super) copies: Vec<Copy>,
     /// Bytes of the arena.
     pub(super) bytes: Dim,
+    /// What is in it when.
+    pub(super) uses: Vec<Use>,
 }
 
 /// Gives every root a home.  `states` are the inputs that the last outputs overwrite, in order.
-pub(super) fn place(graph: &Graph, roots: &[Root], groups: &[Group], states: &[u32], grain: Grain) -> Memory {
+pub(super) fn place(
+    graph: &Graph,
+    roots: &[Root],
+    groups: &[Group],
+    strips: &[Strip],
+    states: &[u32],
+    grain: Grain,
+) -> Memory {
     let mut placer = Placer {
         graph,
         roots,
         groups,
+        strip_of: strips.iter().flat_map(|strip| strip.groups.clone().map(move |_| strip)).collect(),
         grain,
         position: vec![(0, 0); roots.len()],
+        by_node: roots.iter().enumerate().map(|(i, root)| (root.node, i)).collect(),
+        copied: vec![false; roots.len()],
+        inherited: BTreeSet::new(),
         readers: BTreeMap::new(),
-        arena: Arena { facts: &graph.facts, slots: Vec::new() },
+        arena: Arena::new(&graph.facts),
     };
     placer.index();
     placer.run(states)
@@ -99,9 +117,16 @@ struct Placer<'a> {
     graph: &'a Graph,
     roots: &'a [Root],
     groups: &'a [Group],
+    /// The strip of each group.
+    strip_of: Vec<&'a Strip>,
     grain: Grain,
     /// Group and stage of each root.
     position: Vec<(usize, usize)>,
+    by_node: BTreeMap<NodeId, usize>,
+    /// Which roots are copied after all groups.
+    copied: Vec<bool>,
+    /// Roots whose memory has gone to a reader of theirs.
+    inherited: BTreeSet<usize>,
     /// Who reads a leaf, and where.
     readers: BTreeMap<NodeId, Vec<(usize, &'a At)>>,
     arena: Arena<'a>,
@@ -125,34 +150,32 @@ impl<'a> Placer<'a> {
 
     fn run(mut self, states: &[u32]) -> Memory {
         let mut memory = Memory { homes: vec![Home::default(); self.roots.len()], ..Memory::default() };
-        let by_node: BTreeMap<NodeId, usize> =
-            self.roots.iter().enumerate().map(|(i, root)| (root.node, i)).collect();
         let results = self.graph.outputs.len() - states.len();
         let first_result = self.graph.inputs.len() as u32;
         let overwritten: BTreeSet<u32> = states.iter().copied().collect();
-        let mut copied = vec![false; self.roots.len()];
         for (position, output) in self.graph.outputs.iter().enumerate() {
             let node = stored(self.graph, *output);
             let (to, state) = match position.checked_sub(results) {
                 None => (first_result + position as u32, false),
                 Some(state) => (states[state], true),
             };
-            match (by_node.get(&node), &self.graph.node(node).op) {
+            match (self.by_node.get(&node), &self.graph.node(node).op) {
                 (Some(root), _) if !state || self.may_overwrite(*root, to) => {
                     memory.homes[*root].arguments.push(to);
                 }
                 (None, Op::Input(input)) if *input == to => {}
                 (root, _) => {
                     if let Some(root) = root {
-                        copied[*root] = true;
+                        self.copied[*root] = true;
                     }
                     memory.copies.push(Copy { from: node, to, through: None });
                 }
             }
         }
-        self.place_roots(&mut memory, &copied);
+        self.place_roots(&mut memory);
         self.save_overwritten(&mut memory, &overwritten);
         memory.bytes = self.arena.bytes();
+        memory.uses = self.arena.into_uses();
         memory
     }
 
@@ -169,12 +192,13 @@ impl<'a> Placer<'a> {
                     let (g, s) = self.position[*reader];
                     let same_element = matches!(at, At::Axes(index)
                         if index.len() == rank && index.iter().enumerate().all(|(i, x)| *x == variable(i)));
-                    g < group || (*reader == root || (g, s) == (group, stage)) && same_element
+                    g < self.strip_of[group].groups.start
+                        || (*reader == root || (g, s) == (group, stage)) && same_element
                 },
             )
     }
 
-    fn place_roots(&mut self, memory: &mut Memory, copied: &[bool]) {
+    fn place_roots(&mut self, memory: &mut Memory) {
         for (g, group) in self.groups.iter().enumerate() {
             let cut = Cut::of(&self.graph.facts, self.grain, self.roots, group);
             for root in group.roots() {
@@ -183,7 +207,7 @@ impl<'a> Placer<'a> {
                     .into_iter()
                     .enumerate()
                 {
-                    memory.homes[root].panels[panel] = bytes.map(|bytes| self.arena.take(bytes, g, g));
+                    memory.homes[root].panels[panel] = bytes.map(|bytes| self.arena.take(&bytes, g, g));
                 }
                 memory.homes[root].accumulators = self.accumulators(g, root, cut.as_ref());
                 let readers = self.readers.get(&self.roots[root].node).cloned().unwrap_or_default();
@@ -196,20 +220,13 @@ impl<'a> Placer<'a> {
                 };
                 let from_memory: Vec<_> =
                     readers.iter().filter(|(reader, at)| !in_registers(*reader, at)).collect();
-                let home = &mut memory.homes[root];
-                if copied[root] || !from_memory.is_empty() && home.arguments.is_empty() {
+                let stored = !memory.homes[root].arguments.is_empty();
+                if self.copied[root] || !from_memory.is_empty() && !stored {
                     let last = readers.iter().map(|(reader, _)| self.position[*reader].0).max().unwrap_or(g);
-                    let row = last == g && !copied[root] && group.nest == Nest::Rows && group.rows > 0;
-                    let ty = self.graph.ty(self.roots[root].node);
-                    let extents = &ty.shape[if row { group.rows } else { 0 }..];
-                    let mut bytes = &volume(extents) * &Dim::constant(ty.dtype.size() as i64);
-                    let mut slice = None;
-                    if row && let Some(cut) = &cut {
-                        let slices = Slices::new(&cut.most_tasks(), &bytes, ty.dtype.size());
-                        (bytes, slice) = (slices.bytes, Some(slices.stride));
-                    }
-                    let last = if copied[root] { usize::MAX } else { last };
-                    home.arena = Some(Slot { offset: self.arena.take(bytes, g, last), row, slice });
+                    let last = if self.copied[root] { usize::MAX } else { last };
+                    let slot =
+                        self.in_place(memory, root, g, last).unwrap_or_else(|| self.slot(root, g, last));
+                    memory.homes[root].arena = Some(slot);
                 }
             }
             for stage in &group.stages {
@@ -222,26 +239,95 @@ impl<'a> Placer<'a> {
     fn place_sums(&mut self, memory: &mut Memory, group: usize, stage: &[usize]) {
         for product in stage {
             let root = &self.roots[*product];
-            if Packing::of(&self.graph.facts, root).block_terms.is_none() {
+            let cut = self.groups[group].portion == Portion::Terms;
+            if root.kind != Kind::Product
+                || !cut && Packing::of(&self.graph.facts, root).block_terms.is_none()
+            {
                 continue;
             }
             let ty = self.graph.ty(root.node);
             let inputs = self.graph.inputs.len() as u32;
-            // A state is no such home: the epilogue may read its old value.
+            // A state is no such home, nor an operand's memory: the epilogue may read the old value.
             let usable = |other: &&usize| {
                 let home = &memory.homes[**other];
                 self.graph.ty(self.roots[**other].node) == ty
-                    && (home.arena.is_some() || home.arguments.first().is_some_and(|first| *first >= inputs))
+                    && (home.arena.as_ref().is_some_and(|slot| !slot.in_place)
+                        || home.arguments.first().is_some_and(|first| *first >= inputs))
             };
             let own = std::iter::once(product).chain(stage).find(usable).copied();
-            memory.homes[*product].sums = Some(own.map_or_else(
-                || {
-                    let bytes = &volume(&ty.shape) * &Dim::constant(ty.dtype.size() as i64);
-                    Sums::Apart(self.arena.take(bytes, group, group))
-                },
-                Sums::Of,
-            ));
+            memory.homes[*product].sums = Some(match own {
+                Some(own) => Sums::Of(own),
+                None => Sums::Apart(self.slot(*product, group, group)),
+            });
         }
+    }
+
+    /// The memory of an operand that a map is the last to read, each element just before its own is stored.
+    fn in_place(&mut self, memory: &Memory, root: usize, g: usize, last: usize) -> Option<Slot> {
+        let (whole, group) = (&self.roots[root], &self.groups[g]);
+        let strip = self.strip_of[g];
+        if whole.kind != Kind::Map || group.nest == Nest::Scatter {
+            return None;
+        }
+        let ty = self.graph.ty(whole.node);
+        let last = self.strip_of.get(last).map_or(last, |strip| strip.groups.end - 1);
+        let operands = whole.reads.iter().filter_map(|(leaf, _)| Some((leaf, *self.by_node.get(leaf)?)));
+        for (leaf, operand) in operands {
+            let Some(slot) = &memory.homes[operand].arena else { continue };
+            let dies = slot.lacks == 0
+                && !slot.strip
+                && self.position[operand].0 < strip.groups.start
+                && !self.copied[operand]
+                && !self.inherited.contains(&operand)
+                && self.readers[leaf].iter().all(|(reader, at)| self.reads_before(*reader, at, root));
+            if dies && self.graph.ty(*leaf) == ty {
+                self.inherited.insert(operand);
+                self.arena.keep(&slot.offset, strip.groups.end - 1, last);
+                return Some(Slot { in_place: true, ..slot.clone() });
+            }
+        }
+        None
+    }
+
+    /// Whether a reader is done with the place of every element when the root of a map stores its own.
+    fn reads_before(&self, reader: usize, at: &At, root: usize) -> bool {
+        let ((g, stage), (own, own_stage)) = (self.position[reader], self.position[root]);
+        if g < self.strip_of[own].groups.start {
+            return true;
+        }
+        let At::Axes(index) = at else { return false };
+        let rank = self.roots[root].parallel.len();
+        let same_element =
+            index.len() == rank && aligned(index) == rank && self.roots[reader].kind == Kind::Map;
+        let same_row = self.groups[own].nest == Nest::Rows && aligned(index) >= self.groups[own].rows;
+        g == own && (stage < own_stage && same_row || stage == own_stage && same_element)
+    }
+
+    /// Memory for a root of group `g` that group `last` is the last to read.
+    fn slot(&mut self, root: usize, g: usize, last: usize) -> Slot {
+        let (group, strip) = (&self.groups[g], self.strip_of[g]);
+        let ty = self.graph.ty(self.roots[root].node);
+        let size = ty.dtype.size() as i64;
+        let local = |lacks: usize, rows: i64| &volume(&ty.shape[lacks..]) * &Dim::constant(rows * size);
+        let slot = Slot { offset: Dim::default(), lacks: 0, strip: false, slice: None, in_place: false };
+        if group.nest == Nest::Rows && group.rows > 0 && last == g {
+            let mut bytes = local(group.rows, 1);
+            let mut slice = None;
+            let cut = Cut::of(&self.graph.facts, self.grain, self.roots, group);
+            if let Some(cut) = cut.filter(|_| strip.rows == 0) {
+                let slices = Slices::new(&cut.most_tasks(), &bytes, ty.dtype.size());
+                (bytes, slice) = (slices.bytes, Some(slices.stride));
+            }
+            return Slot { offset: self.arena.take(&bytes, g, g), lacks: group.rows, slice, ..slot };
+        }
+        if strip.rows > 0 && last < strip.groups.end && group.portion != Portion::Terms {
+            let bytes = local(strip.rows, if strip.cut { HEIGHT } else { 1 });
+            let lacks = strip.rows - usize::from(strip.cut);
+            return Slot { offset: self.arena.take(&bytes, g, last), lacks, strip: strip.cut, ..slot };
+        }
+        // A strip runs its groups again and again: what lives longer is in use from its first group to its last.
+        let last = self.strip_of.get(last).map_or(last, |strip| strip.groups.end - 1);
+        Slot { offset: self.arena.take(&local(0, 1), strip.groups.start, last), ..slot }
     }
 
     /// The accumulators of a fold across rows.
@@ -266,8 +352,7 @@ impl<'a> Placer<'a> {
             let slices = count.map(|count| Slices::new(&count, &bytes, ty.dtype.size()));
             let own = slices.as_ref().map_or(&bytes, |slices| &slices.bytes);
             let is_unit = cut.is_some_and(|cut| cut.axis == Some(axis));
-            let mut take =
-                |needed: bool, bytes: &Dim| needed.then(|| self.arena.take(bytes.clone(), group, group));
+            let mut take = |needed: bool, bytes: &Dim| needed.then(|| self.arena.take(bytes, group, group));
             levels.push(Accumulators {
                 total: take(axis > 0 || !folded.is_empty(), if is_unit { &bytes } else { own }),
                 block: take(!is_one_block(extent, 1), own),
@@ -285,34 +370,8 @@ impl<'a> Placer<'a> {
             {
                 let ty = self.graph.ty(copy.from);
                 let bytes = &volume(&ty.shape) * &Dim::constant(ty.dtype.size() as i64);
-                copy.through = Some(self.arena.take(bytes, self.groups.len(), usize::MAX));
+                copy.through = Some(self.arena.take(&bytes, self.groups.len(), usize::MAX));
             }
         }
-    }
-}
-
-/// Pieces of memory with the groups in which they are in use.
-struct Arena<'a> {
-    facts: &'a Facts,
-    /// Offset, bytes, and the last group that uses it.
-    slots: Vec<(Dim, Dim, usize)>,
-}
-
-impl Arena<'_> {
-    /// Memory from group `first` to group `last`: a free piece of exactly this size, or new memory at the end.
-    fn take(&mut self, bytes: Dim, first: usize, last: usize) -> Dim {
-        let rounded = &bytes.ceil_div(&Dim::constant(64)) * &Dim::constant(64);
-        let bytes = self.facts.normalize(&rounded);
-        if let Some(slot) = self.slots.iter_mut().find(|slot| slot.2 < first && slot.1 == bytes) {
-            slot.2 = last;
-            return slot.0.clone();
-        }
-        let offset = self.bytes();
-        self.slots.push((offset.clone(), bytes, last));
-        offset
-    }
-
-    fn bytes(&self) -> Dim {
-        self.slots.last().map_or_else(Dim::default, |(offset, bytes, _)| offset + bytes)
     }
 }

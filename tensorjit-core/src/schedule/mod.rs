@@ -1,7 +1,7 @@
 //! From the graph to loops: what is fused, what stands in memory, how loops are tiled and vectorised.
 //!
-//! [`roots`] says which nodes are computed by loops, [`fuse`] which of them share loops, [`memory`] where values
-//! stand; these three know nothing of the machine.  [`emit`] makes the loops for a target.
+//! [`roots`] says which nodes are computed by loops, [`fuse`] which of them share loops, [`strips`] which of these loops
+//! run strip by strip, [`memory`] where values stand; these know nothing of the machine.  [`emit`] makes the loops for a target.
 
 mod cost;
 mod order;
@@ -9,8 +9,10 @@ mod reads;
 mod roots;
 mod joint;
 mod fuse;
+mod strips;
 mod packing;
 pub mod tasks;
+mod arena;
 mod memory;
 mod emit;
 #[cfg(test)]
@@ -29,6 +31,7 @@ pub struct Schedule<'a> {
     results: usize,
     roots: Vec<roots::Root>,
     groups: Vec<fuse::Group>,
+    strips: Vec<strips::Strip>,
     memory: memory::Memory,
     grain: Grain,
 }
@@ -39,8 +42,9 @@ pub fn schedule<'a>(graph: &'a Graph, states: &[u32], grain: Grain) -> Result<Sc
     let mut roots = roots::find(graph)?;
     joint::find(graph, &mut roots);
     let groups = fuse::fuse(&graph.facts, &mut roots);
-    let memory = memory::place(graph, &roots, &groups, states, grain);
-    Ok(Schedule { graph, results: graph.outputs.len() - states.len(), roots, groups, memory, grain })
+    let (groups, strips) = strips::strips(&graph.facts, &roots, groups);
+    let memory = memory::place(graph, &roots, &groups, &strips, states, grain);
+    Ok(Schedule { graph, results: graph.outputs.len() - states.len(), roots, groups, strips, memory, grain })
 }
 
 impl Schedule<'_> {
@@ -56,7 +60,7 @@ impl Schedule<'_> {
 
     /// The number of loop nests that the function runs.
     pub fn kernels(&self) -> usize {
-        self.groups.len() + self.memory.copies.len()
+        self.strips.len() + self.memory.copies.len()
     }
 
     /// The loops for a target.

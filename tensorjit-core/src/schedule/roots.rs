@@ -369,6 +369,8 @@ impl Costs {
                 let operands: Vec<DType> = inputs.iter().map(|id| graph.ty(*id).dtype).collect();
                 self.cost[i] = self.cost[i].saturating_add(cost(*function, &operands)?);
             }
+            // A scalar is computed before the loops that repeat it.
+            Op::Broadcast(_) if graph.ty(inputs[0]).rank() == 0 => self.cost[i] = 0,
             Op::Gather(_) => self.keep_if(graph, inputs[0], WORTH_KEEPING),
             Op::Pad(_) => self.keep_if(graph, inputs[0], WORTH_KEEPING),
             Op::Concat(_) => {

@@ -6,11 +6,12 @@
 
 use super::panels::Panels;
 use super::product::Product;
-use super::tile::{Cut, Depth, Tile};
+use super::tile::{Depth, Part, Tile};
 use super::{Emit, Packed, Stored, Var};
 use crate::diag::Bug;
 use crate::dim::Dim;
 use crate::lanes::{Cmp, Lanes, Prim, Val};
+use crate::schedule::fuse::Portion;
 use crate::schedule::memory::Sums;
 use crate::schedule::packing::{BLOCK_COLUMNS, Packing};
 
@@ -34,8 +35,10 @@ impl Emit<'_> {
         body: &mut dyn FnMut(&mut Self, &Depth) -> Result<(), Bug>,
     ) -> Result<(), Bug> {
         let most = Packing::of(&self.graph.facts, &self.roots[product.root]).block_terms;
+        let most = most.filter(|_| product.portion != Portion::Terms);
         let Some((most, sums)) = most.zip(self.sums_of(product.root)) else {
-            return body(self, &Depth::whole(product));
+            let depth = self.depth(product)?;
+            return body(self, &depth);
         };
         let (zero, one) = (self.int(0), self.int(1));
         let Some(axis) = product.folded.iter().position(|extent| !extent.is(1)) else {
@@ -50,18 +53,34 @@ impl Emit<'_> {
         let next = self.b.prim(Prim::Add, &[from, size]);
         let to = self.least(next, terms);
         let count = self.b.prim(Prim::Sub, &[to, from]);
-        let cut = Cut {
+        let part = Part {
             first: self.b.prim(Prim::Cmp(Cmp::Eq), &[from, zero]),
             last: self.b.prim(Prim::Cmp(Cmp::Ge), &[next, terms]),
             sums: sums.clone(),
         };
         let [from, count] = [from, count].map(|value| Dim::sym(self.fresh(Var::Scalar(value))));
-        let mut depth = Depth { cut: Some(cut), ..Depth::whole(product) };
+        let mut depth = Depth { part: Some(part), ..Depth::whole(product) };
         (depth.from[axis], depth.extents[axis]) = (from, count);
         body(self, &depth)?;
         self.b.pin(sums.buf);
         self.b.close_loop(Vec::new());
         Ok(())
+    }
+
+    /// The terms that the strip at hand adds, or all.
+    pub(super) fn depth(&mut self, product: &Product<'_>) -> Result<Depth, Bug> {
+        let (Portion::Terms, Some(rows)) = (product.portion, self.strip.clone()) else {
+            return Ok(Depth::whole(product));
+        };
+        let Some(sums) = self.sums_of(product.root) else {
+            return Err(Bug::new("schedule", format!("{:?} has no place for its sums", product.node)));
+        };
+        self.b.pin(sums.buf);
+        let (zero, end) = (self.int(0), self.scalar_index(&product.folded[0])?);
+        let first = self.b.prim(Prim::Cmp(Cmp::Eq), &[rows.from, zero]);
+        let last = self.b.prim(Prim::Cmp(Cmp::Ge), &[rows.to, end]);
+        let part = Part { first, last, sums };
+        Ok(Depth { from: vec![rows.first], extents: vec![rows.count], part: Some(part) })
     }
 
     fn block(&mut self, product: &Product<'_>, columns: (Val, Val), depth: &Depth) -> Result<(), Bug> {
@@ -82,7 +101,7 @@ impl Emit<'_> {
             emit.pack_right(product, columns, depth, &panel)
         })?;
         self.b.pin(right);
-        for height in self.heights(&product.extent(product.rows), most) {
+        for height in self.heights(product, most) {
             self.rows_of_height(&height, &mut |emit, row, rows| {
                 // A few rows that are left over are read where they stand.
                 let left = (2 * rows >= most).then(|| Panels { buf: left, start: Dim::default() });
@@ -101,7 +120,7 @@ impl Emit<'_> {
     fn sums_of(&self, root: usize) -> Option<Stored> {
         match self.memory.homes[root].sums.as_ref()? {
             Sums::Of(home) => self.stored.get(&self.roots[*home].node).cloned(),
-            Sums::Apart(_) => self.panels[root].sums.map(Stored::whole),
+            Sums::Apart(_) => self.panels[root].sums.clone(),
         }
     }
 }

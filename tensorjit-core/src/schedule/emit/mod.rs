@@ -9,6 +9,7 @@ mod panels;
 mod product;
 mod rows;
 mod scatter;
+mod strip;
 mod tasks;
 mod tile;
 mod turn;
@@ -20,7 +21,7 @@ use tensorjit_runtime::abi::DType;
 
 use super::Schedule;
 use super::fuse::{Group, Nest};
-use super::memory::{Memory, Sums};
+use super::memory::{Memory, Slot, Sums};
 use super::roots::Root;
 use super::tasks::Grain;
 use crate::diag::Bug;
@@ -40,12 +41,14 @@ enum Var {
     Vector(Val),
 }
 
-/// Memory that holds a node: row-major, without the leading axes that are one row at a time.
+/// Memory that holds a node: row-major, without the leading axes of which it holds one index at a time.
 #[derive(Clone, Debug)]
 struct Stored {
     buf: Buf,
     /// The number of leading axes that its memory lacks.
     skip: usize,
+    /// Whether it begins at the first row of the strip at hand.
+    strip: bool,
     /// Where every task has its own: the elements from one to the next.
     slice: Option<Dim>,
 }
@@ -53,18 +56,18 @@ struct Stored {
 impl Stored {
     /// All of a node.
     fn whole(buf: Buf) -> Stored {
-        Stored { buf, skip: 0, slice: None }
+        Stored { buf, skip: 0, strip: false, slice: None }
     }
 }
 
 /// Memory that a product uses while it is computed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Packed {
     /// Panels of the left and of the right operand.
     left: Option<Buf>,
     right: Option<Buf>,
     /// Sums between blocks of terms, where they stand nowhere else.
-    sums: Option<Buf>,
+    sums: Option<Stored>,
 }
 
 /// The state of emission.
@@ -74,6 +77,8 @@ struct Emit<'a> {
     groups: &'a [Group],
     memory: &'a Memory,
     grain: Grain,
+    /// The rows of the strip at hand, where their axis is cut.
+    strip: Option<strip::Rows>,
     b: Builder,
     /// Inputs and results in the order of the call.
     arguments: Vec<Buf>,
@@ -107,13 +112,14 @@ struct Emit<'a> {
 
 /// Makes the kernel of all groups, in order, and the copies after them.
 pub(super) fn emit(schedule: &Schedule<'_>, target: &Target) -> Result<Kernel, Bug> {
-    let Schedule { graph, results, roots, groups, memory, grain } = schedule;
+    let Schedule { graph, results, roots, groups, strips, memory, grain } = schedule;
     let mut emit = Emit {
         graph,
         roots,
         groups,
         memory,
         grain: *grain,
+        strip: None,
         b: Builder::new(target.clone()),
         arguments: Vec::new(),
         stored: BTreeMap::new(),
@@ -132,28 +138,33 @@ pub(super) fn emit(schedule: &Schedule<'_>, target: &Target) -> Result<Kernel, B
         computing: None,
     };
     emit.declare(*results);
-    for group in groups {
-        emit.bound.clear();
-        emit.memo.clear();
-        for root in group.roots() {
-            if let Some(stored) = emit.stored.get(&roots[root].node) {
-                emit.b.pin(stored.buf);
-            }
-            for argument in &memory.homes[root].arguments {
-                emit.b.pin(emit.arguments[*argument as usize]);
-            }
-        }
-        match group.nest {
-            Nest::Product => emit.product(&group.stages[0], &[])?,
-            Nest::Scatter => emit.scatter(group)?,
-            Nest::Rows => emit.rows(group)?,
-        }
+    for strip in strips {
+        emit.strip(strip)?;
     }
     emit.copies()?;
     Ok(emit.b.finish())
 }
 
 impl Emit<'_> {
+    /// A group, at the indices `prefix` of the leading axes, whose loops are open.
+    fn group(&mut self, group: &Group, prefix: &[Dim]) -> Result<(), Bug> {
+        self.bound.clear();
+        self.memo.clear();
+        for root in group.roots() {
+            if let Some(stored) = self.stored.get(&self.roots[root].node) {
+                self.b.pin(stored.buf);
+            }
+            for argument in &self.memory.homes[root].arguments {
+                self.b.pin(self.arguments[*argument as usize]);
+            }
+        }
+        match group.nest {
+            Nest::Product => self.product(&group.stages[0], group.portion, prefix),
+            Nest::Scatter => self.scatter(group),
+            Nest::Rows => self.rows(group, prefix),
+        }
+    }
+
     fn declare(&mut self, results: usize) {
         let inputs = self.graph.inputs.iter().map(|input| input.ty.dtype);
         let outputs = self.graph.outputs[..results].iter().map(|id| self.graph.ty(*id).dtype);
@@ -167,24 +178,24 @@ impl Emit<'_> {
                 let place = Place::Arena(offset.clone()?);
                 Some(self.b.buffer(Buffer { dtype, place }))
             };
+            let [left, right] = [panel(&home.panels[0]), panel(&home.panels[1])];
             let sums = match &home.sums {
-                Some(Sums::Apart(offset)) => panel(&Some(offset.clone())),
+                Some(Sums::Apart(slot)) => Some(self.slot(dtype, slot)),
                 _ => None,
             };
-            let [left, right] = [panel(&home.panels[0]), panel(&home.panels[1])];
             self.panels.push(Packed { left, right, sums });
             let stored = match (home.arguments.first(), &home.arena) {
-                (_, Some(slot)) => {
-                    let dtype = self.graph.ty(root.node).dtype;
-                    let buf = self.b.buffer(Buffer { dtype, place: Place::Arena(slot.offset.clone()) });
-                    let rows = if slot.row { self.rows_of(root.node) } else { 0 };
-                    Stored { buf, skip: rows, slice: slot.slice.clone() }
-                }
+                (_, Some(slot)) => self.slot(dtype, slot),
                 (Some(argument), None) => Stored::whole(self.arguments[*argument as usize]),
                 (None, None) => continue,
             };
             self.stored.insert(root.node, stored);
         }
+    }
+
+    fn slot(&mut self, dtype: DType, slot: &Slot) -> Stored {
+        let buf = self.b.buffer(Buffer { dtype, place: Place::Arena(slot.offset.clone()) });
+        Stored { buf, skip: slot.lacks, strip: slot.strip, slice: slot.slice.clone() }
     }
 
     /// A new loop variable.
@@ -220,7 +231,11 @@ impl Emit<'_> {
 
     /// Where the element at `at` of a node of this shape stands.
     fn offset(&self, stored: &Stored, shape: &[Dim], at: &[Dim]) -> Dim {
-        let offset = super::reads::flat(&shape[stored.skip..], &at[stored.skip..]);
+        let mut at = at[stored.skip..].to_vec();
+        if let (true, Some(rows), Some(first)) = (stored.strip, &self.strip, at.first_mut()) {
+            *first = &*first - &rows.first;
+        }
+        let offset = super::reads::flat(&shape[stored.skip..], &at);
         match (&stored.slice, self.task) {
             (Some(slice), Some(task)) => &offset + &(slice * &Dim::sym(task)),
             _ => offset,

@@ -6,12 +6,13 @@
 use std::mem;
 
 use super::panels::Panels;
-use super::tile::{Columns, Depth, Tile};
+use super::tile::{Columns, Tile};
 use super::{Emit, Var};
 use crate::diag::Bug;
 use crate::dim::Dim;
 use crate::graph::NodeId;
 use crate::lanes::{Cmp, Lanes, Prim, Val};
+use crate::schedule::fuse::Portion;
 use crate::schedule::joint;
 use crate::schedule::roots::{Along, Root};
 
@@ -31,6 +32,8 @@ pub(super) struct Product<'e> {
     pub(super) extents: Vec<Dim>,
     /// Extents of the folded axes.
     pub(super) folded: Vec<Dim>,
+    /// What of it the strip at hand takes.
+    pub(super) portion: Portion,
 }
 
 /// Below so many rows tiles have more than two vectors.
@@ -52,7 +55,7 @@ impl Product<'_> {
 impl Emit<'_> {
     /// The product `roots[0]` and its epilogue, the other roots, at the indices `prefix` of the leading axes, whose
     /// loops are open.
-    pub(super) fn product(&mut self, roots: &[usize], prefix: &[Dim]) -> Result<(), Bug> {
+    pub(super) fn product(&mut self, roots: &[usize], portion: Portion, prefix: &[Dim]) -> Result<(), Bug> {
         let Some((root, epilogue)) = roots.split_first() else { return Ok(()) };
         let Root { node, left_axes, right_axes, parallel, folded, .. } = &self.roots[*root];
         let rank = parallel.len();
@@ -68,8 +71,12 @@ impl Emit<'_> {
             columns: (*right_axes > 0).then(|| rank - 1).filter(|axis| !is_open(axis)),
             extents: parallel.clone(),
             folded: folded.clone(),
+            portion,
         };
         self.join_axes(&mut product, prefix.len());
+        if let (Portion::Rows, Some(axis), Some(rows)) = (portion, product.rows, &self.strip) {
+            product.extents[axis] = rows.count.clone();
+        }
         let is_tiled = |axis: &usize| Some(*axis) == product.rows || Some(*axis) == product.columns;
         let outer: Vec<usize> = (prefix.len()..rank).filter(|axis| !is_tiled(axis)).collect();
         self.outer_loops(&mut product, &outer)
@@ -136,10 +143,10 @@ impl Emit<'_> {
 
     /// All columns of tiles in turn, in each all rows.
     fn tall_tiles(&mut self, product: &Product<'_>) -> Result<(), Bug> {
-        let depth = Depth::whole(product);
+        let depth = self.depth(product)?;
         let columns = self.all_columns(product)?;
         let (most, vectors) = self.tile_shape();
-        let heights = self.heights(&product.extent(product.rows), most);
+        let heights = self.heights(product, most);
         self.column_loops(product, columns, vectors, &mut |emit, columns| {
             let right = match emit.panels[product.root].right {
                 Some(buf) if emit.roots[product.root].along[1] != Along::Own => {
@@ -161,12 +168,12 @@ impl Emit<'_> {
     /// All rows of tiles in turn, in each all columns: tiles of few rows have many vectors, so that the chains of their
     /// sums hide the latency of an addition.
     fn wide_tiles(&mut self, product: &Product<'_>) -> Result<(), Bug> {
-        let depth = Depth::whole(product);
+        let depth = self.depth(product)?;
         let columns = self.all_columns(product)?;
         let (most, vectors) = self.tile_shape();
         let extent = product.extent(product.rows);
         let tallest = if extent.as_const().is_some() { most } else { WIDE_TILE_ROWS };
-        for height in self.heights(&extent, tallest) {
+        for height in self.heights(product, tallest) {
             self.rows_of_height(&height, &mut |emit, row, rows| {
                 let vectors = (most * vectors / rows).clamp(vectors, MOST_VECTORS);
                 emit.column_loops(product, columns, vectors, &mut |emit, columns| {
@@ -265,9 +272,16 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// The heights of tiles of at most `most` rows, and the rows from and to which tiles have them: even tiles where
-    /// the number of rows is known, else ever lower ones.
-    pub(super) fn heights(&self, extent: &Dim, most: u32) -> Vec<(u32, Dim, Dim)> {
+    /// The heights of tiles of at most `most` rows, and the rows from and to which tiles have them.
+    pub(super) fn heights(&self, product: &Product<'_>, most: u32) -> Vec<(u32, Dim, Dim)> {
+        let strip = self.strip.as_ref().filter(|_| product.portion == Portion::Rows);
+        let first = strip.map_or_else(Dim::default, |rows| rows.first.clone());
+        let heights = self.heights_from_0(&product.extent(product.rows), most).into_iter();
+        heights.map(|(height, from, to)| (height, &first + &from, &first + &to)).collect()
+    }
+
+    /// Even tiles where the number of rows is known, else ever lower ones.
+    fn heights_from_0(&self, extent: &Dim, most: u32) -> Vec<(u32, Dim, Dim)> {
         if let Some(extent) = extent.as_const() {
             if extent <= 0 {
                 return Vec::new();

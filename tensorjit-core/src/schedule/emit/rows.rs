@@ -4,7 +4,6 @@ use super::Emit;
 use super::tasks::Range;
 use crate::diag::Bug;
 use crate::dim::{Dim, Sym};
-use crate::graph::NodeId;
 use crate::lanes::Val;
 use crate::schedule::fuse::Group;
 use crate::schedule::joint;
@@ -16,28 +15,23 @@ use crate::schedule::tasks::{Cut, PIECE};
 const FEW_OPERATIONS: u32 = 12;
 
 impl<'a> Emit<'a> {
-    /// The leading axes of a root that its group shares, where its memory holds one row.
-    pub(super) fn rows_of(&self, node: NodeId) -> usize {
-        self.groups
-            .iter()
-            .find(|group| group.roots().any(|root| self.roots[root].node == node))
-            .map_or(0, |group| group.rows)
-    }
-
-    /// A group of loops over rows.
-    pub(super) fn rows(&mut self, group: &Group) -> Result<(), Bug> {
+    /// A group of loops over rows, at the indices `prefix` of the leading axes.
+    pub(super) fn rows(&mut self, group: &Group, prefix: &[Dim]) -> Result<(), Bug> {
         let first = &self.roots[group.stages[0][0]];
         let extents = first.parallel[..group.rows].to_vec();
         let cut = Cut::of(&self.graph.facts, self.grain, self.roots, group);
         if group.roots().any(|root| self.roots[root].kind == Kind::Across) {
             return self.rows_across(group, &extents, cut.as_ref());
         }
-        let extents = self.collapse(group, extents);
+        let extents = self.collapse(group, extents, prefix.len() + usize::from(self.strip.is_some()));
         // Where nothing is left inside a row, the last axis of the rows is the one for vectors.
         let inner = group.roots().any(|root| {
             let root = &self.roots[root];
             root.parallel.len() > group.rows || root.by_lanes
         });
+        if !prefix.is_empty() {
+            return self.row_loops(group, &extents[prefix.len()..], inner, None, &mut prefix.to_vec());
+        }
         if !inner && self.turn(group, &extents, cut.as_ref())? {
             return Ok(());
         }
@@ -75,12 +69,18 @@ impl<'a> Emit<'a> {
                 })
             }
             [extent, rest @ ..] => {
-                let row = |emit: &mut Self, sym: Sym, range| {
+                let strip = self.strip.as_ref().filter(|rows| rows.axis == at.len());
+                let strip = strip.map(|rows| (rows.from, rows.to, 1));
+                let mut row = |emit: &mut Self, sym: Sym, range| {
                     at.push(Dim::sym(sym));
                     emit.row_loops(group, rest, inner, range, at)?;
                     at.pop();
                     Ok(Vec::new())
                 };
+                if let Some(strip) = strip {
+                    self.range_loop(strip, &[], &mut |emit, sym, _| row(emit, sym, None))?;
+                    return Ok(());
+                }
                 self.rows_in(extent, &units(rest, inner), range, row)
             }
         }
@@ -181,9 +181,10 @@ impl<'a> Emit<'a> {
 
     /// Makes one loop of two where no access can tell: an outer variable stays 0, the inner one runs over both.
     ///
-    /// From the outside in, so that an axis that has been joined to the next goes on with it.
-    fn collapse(&self, group: &Group, mut extents: Vec<Dim>) -> Vec<Dim> {
-        for axis in 0..extents.len().saturating_sub(1) {
+    /// From the outside in, so that an axis that has been joined to the next goes on with it.  The first `open` axes
+    /// stay as they are.
+    fn collapse(&self, group: &Group, mut extents: Vec<Dim>, open: usize) -> Vec<Dim> {
+        for axis in open..extents.len().saturating_sub(1) {
             if group.roots().all(|root| joint::can_join(self.graph, &self.roots[root], axis)) {
                 extents[axis + 1] = &extents[axis] * &extents[axis + 1];
                 extents[axis] = Dim::constant(1);

@@ -38,11 +38,11 @@ pub(super) struct Depth {
     /// How many, along each folded axis.
     pub(super) extents: Vec<Dim>,
     /// Where these are not all terms.
-    pub(super) cut: Option<Cut>,
+    pub(super) part: Option<Part>,
 }
 
 /// A sum whose terms are added in several blocks.
-pub(super) struct Cut {
+pub(super) struct Part {
     /// Whether these are the first terms.
     pub(super) first: Val,
     /// Whether these are the last terms.
@@ -55,7 +55,7 @@ impl Depth {
     /// All terms.
     pub(super) fn whole(product: &Product<'_>) -> Depth {
         let from = vec![Dim::default(); product.folded.len()];
-        Depth { from, extents: product.folded.clone(), cut: None }
+        Depth { from, extents: product.folded.clone(), part: None }
     }
 
     /// The number of terms.
@@ -95,15 +95,16 @@ impl Emit<'_> {
         let sums = self.nest(&tile.depth.extents, &initial, &mut |emit, k, sums| {
             emit.add_term(product, tile, &indices, k, sums)
         })?;
-        match &tile.depth.cut {
+        match &tile.depth.part {
             None => self.finish_tile(product, tile, &indices, &sums)?,
-            Some(cut) => {
-                self.b.open_branch(cut.last);
+            Some(part) => {
+                self.b.open_branch(part.last);
                 self.finish_tile(product, tile, &indices, &sums)?;
                 self.b.otherwise(Vec::new());
                 for (i, (at, sum)) in indices.iter().zip(&sums).enumerate() {
                     self.tail = tile.columns.mask(i);
-                    self.store_at(cut.sums.buf, &self.sum_offset(product, cut, at), *sum)?;
+                    let offset = self.offset(&part.sums, &self.graph.ty(product.node).shape, at);
+                    self.store_at(part.sums.buf, &offset, *sum)?;
                 }
                 self.b.close_branch(Vec::new());
             }
@@ -141,20 +142,16 @@ impl Emit<'_> {
         let dtype = self.graph.ty(product.node).dtype;
         let zero = if dtype.is_float() { self.b.float(dtype, 0.0) } else { self.b.int(dtype, 0) };
         let zeros = vec![self.b.splat(zero, tile.columns.lanes); indices.len()];
-        let Some(cut) = &tile.depth.cut else { return Ok(zeros) };
-        self.b.open_branch(cut.first);
+        let Some(part) = &tile.depth.part else { return Ok(zeros) };
+        self.b.open_branch(part.first);
         self.b.otherwise(zeros);
         let mut sums = Vec::with_capacity(indices.len());
         for (i, at) in indices.iter().enumerate() {
             self.tail = tile.columns.mask(i);
-            sums.push(self.load_at(cut.sums.buf, &self.sum_offset(product, cut, at))?);
+            let offset = self.offset(&part.sums, &self.graph.ty(product.node).shape, at);
+            sums.push(self.load_at(part.sums.buf, &offset)?);
         }
         Ok(self.b.close_branch(sums))
-    }
-
-    /// Where the sum of an element stands between blocks of terms.
-    fn sum_offset(&self, product: &Product<'_>, cut: &Cut, at: &[Dim]) -> Dim {
-        self.offset(&cut.sums, &self.graph.ty(product.node).shape, at)
     }
 
     /// Adds one term to all sums.

@@ -96,7 +96,7 @@ impl Emit<'_> {
 
     fn load_leaf(&mut self, node: NodeId, offset: &Dim) -> Result<Val, Bug> {
         let buf = match (&self.graph.node(node).op, self.stored.get(&node)) {
-            (_, Some(Stored { buf, skip: 0, .. })) => *buf,
+            (_, Some(Stored { buf, skip: 0, strip: false, .. })) => *buf,
             (Op::Input(input), None) => self.arguments[*input as usize],
             _ => return Err(Bug::new("schedule", format!("{node:?} is reshaped but stands in rows"))),
         };

@@ -351,6 +351,15 @@ pub(super) fn cases() -> Vec<(&'static str, Build, &'static str)> {
              %1 = broadcast %0, shape = [N, 2, M], axes = [0, 2] : f64[N, 2, M] -> %1",
         ),
         (
+            "permute_contract",
+            |s, [x, y, _]| {
+                let product = s.add(Op::Contract(Contract { batch: vec![], sum: vec![(0, 0)] }), &[x, y]);
+                permute(s, product, &[1, 0])
+            },
+            "%0 = input 0 : f64[N, M]; %1 = input 1 : f64[N, M]; \
+             %2 = contract %1, %0, batch = [], sum = [(0, 0)] : f64[M, M] -> %2",
+        ),
+        (
             "reduce_unit",
             |s, [x, _, mask]| {
                 let x = s.add(Op::Reshape(Reshape { shape: vec![n(), dim(1), m()] }), &[x]);

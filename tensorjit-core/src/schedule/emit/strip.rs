@@ -1,0 +1,67 @@
+//! Strips: loops over batches, and over strips of rows, within which groups run one after another.
+
+use super::{Emit, Var};
+use crate::diag::Bug;
+use crate::dim::Dim;
+use crate::lanes::{Cmp, Lanes, Prim, Val};
+use crate::schedule::strips::{HEIGHT, Strip};
+
+/// The rows of the strip at hand.
+#[derive(Clone, Debug)]
+pub(super) struct Rows {
+    /// The position of their axis.
+    pub(super) axis: usize,
+    /// The first row.
+    pub(super) from: Val,
+    /// The row behind the last.
+    pub(super) to: Val,
+    /// The first row, as a variable.
+    pub(super) first: Dim,
+    /// The number of rows, as a variable.
+    pub(super) count: Dim,
+}
+
+impl Emit<'_> {
+    /// The groups of a strip, for every index of the rows that they share.
+    pub(super) fn strip(&mut self, strip: &Strip) -> Result<(), Bug> {
+        let first = &self.groups[strip.groups.start];
+        let extents = self.roots[first.stages[0][0]].parallel[..strip.rows].to_vec();
+        let batch = strip.rows - usize::from(strip.cut);
+        self.nest(&extents[..batch], &[], &mut |emit, at, _| {
+            match extents.get(batch) {
+                Some(extent) => emit.cut_rows(strip, extent, at)?,
+                None => emit.members(strip, at)?,
+            }
+            Ok(Vec::new())
+        })?;
+        Ok(())
+    }
+
+    fn members(&mut self, strip: &Strip, at: &[Dim]) -> Result<(), Bug> {
+        let groups = self.groups;
+        groups[strip.groups.clone()].iter().try_for_each(|group| self.group(group, at))
+    }
+
+    /// Cuts the rows into as few strips as their height allows, all of one height but the last.
+    fn cut_rows(&mut self, strip: &Strip, extent: &Dim, at: &[Dim]) -> Result<(), Bug> {
+        // An axis without rows has a strip without rows: what sums over it is 0.
+        let count = extent.ceil_div(&Dim::constant(HEIGHT)).maximum(&Dim::constant(1));
+        let height = extent.ceil_div(&count);
+        let (zero, count) = (self.int(0), self.scalar_index(&count)?);
+        let (height, end) = (self.scalar_index(&height)?, self.scalar_index(extent)?);
+        self.range_loop((zero, count, 1), &[], &mut |emit, sym, _| {
+            let number = emit.scalar_index(&Dim::sym(sym))?;
+            let from = emit.b.prim(Prim::Mul, &[number, height]);
+            let next = emit.b.prim(Prim::Add, &[from, height]);
+            let less = emit.b.prim(Prim::Cmp(Cmp::Lt), &[next, end]);
+            let to = emit.b.prim(Prim::Select, &[less, next, end]);
+            let count = emit.b.prim(Prim::Sub, &[to, from]);
+            let [first, count] = [from, count].map(|value| Dim::sym(emit.fresh(Var::Scalar(value))));
+            emit.strip = Some(Rows { axis: at.len(), from, to, first, count });
+            emit.members(strip, at)?;
+            emit.strip = None;
+            Ok(Vec::new())
+        })?;
+        Ok(())
+    }
+}
