@@ -116,7 +116,7 @@ impl Compiler {
             fs::remove_dir_all(&kernels)?;
         }
         fs::create_dir_all(&kernels)?;
-        let dependencies = self.face.parent().unwrap_or(Path::new("."));
+        let dependencies = self.face.parent().unwrap_or(Path::new(".")).join("deps");
         let mut command = Command::new("rustc");
         command.args([
             "--edition",

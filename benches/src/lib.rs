@@ -5,6 +5,7 @@
 //! the gates ([`gates`]), and writes the report.
 
 pub mod allocations;
+pub mod arena;
 #[cfg(feature = "burn")]
 pub mod burn;
 pub mod call;

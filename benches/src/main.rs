@@ -11,10 +11,10 @@ use tensorjit_bench::options::{self, Options};
 use tensorjit_bench::python::Python;
 use tensorjit_bench::report::{Part, Report};
 use tensorjit_bench::workload::{self, Workload};
-use tensorjit_bench::{Result, expansion, first, overhead, symbolic, table, threads};
+use tensorjit_bench::{Result, arena, expansion, first, overhead, symbolic, table, threads};
 
 /// What is measured beside the workloads; `--only` selects these as it does those.
-const SECTIONS: [&str; 4] = ["overhead", "first", "symbolic", "expansion"];
+const SECTIONS: [&str; 5] = ["overhead", "first", "arena", "symbolic", "expansion"];
 
 fn main() -> ExitCode {
     match run() {
@@ -65,6 +65,7 @@ fn sections(options: &Options, workloads: &[Workload]) -> Result<Vec<Verdict>> {
         verdicts.extend(match *section {
             "overhead" => overhead::verdicts(effort)?,
             "first" => first::verdicts(workloads, python.as_deref().map(Path::new))?,
+            "arena" => arena::verdicts()?,
             "symbolic" => symbolic::verdicts()?,
             _ => expansion::verdicts()?,
         });

@@ -11,7 +11,8 @@ usage: ./x bench [OPTION ..]
   --only NAME,..     the workloads whose names begin so
   --threads N,..     the numbers of threads to measure with; 1,2 where it is not given
   --seconds S        the time of each contender; 0.3 where it is not given
-  --clock wall|cpu   the time that passes, or, on a machine that others use, the time that the process computes
+  --clock wall|cpu   the time that passes, or, on a machine that others use, the time that the process computes,
+                     with `--threads 1`
   --publish          write benches/results.json, docs/bench and the README's table too
   --list             the names of what is measured";
 
@@ -69,6 +70,14 @@ impl Options {
         }
         if options.threads.is_empty() || options.threads.contains(&0) {
             return Err("`--threads` takes numbers from 1".into());
+        }
+        if options.clock == Clock::Cpu
+            && options.worker.is_none()
+            && options.threads.iter().any(|count| *count > 1)
+        {
+            return Err(
+                "the time that a process computes tells nothing of several threads: `--threads 1`".into()
+            );
         }
         Ok(options)
     }

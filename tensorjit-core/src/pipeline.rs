@@ -156,6 +156,13 @@ impl Prepared {
         Ok(Lowered { kernels, workspace, sizes, nests: schedule.kernels() })
     }
 
+    /// The workspace, and what is in use of it while each loop nest runs: the least that any placement needs is the
+    /// largest of these.
+    pub fn memory(&self) -> Result<(Dim, Vec<Dim>), Bug> {
+        let schedule = schedule::schedule(&self.graph, &self.states, self.grain)?;
+        Ok((schedule.workspace().clone(), schedule.live()))
+    }
+
     /// Where the value with the most elements by constant extents comes from.
     fn largest(&self) -> Origin {
         let weight = |id: &NodeId| {

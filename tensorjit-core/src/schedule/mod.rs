@@ -58,6 +58,16 @@ impl Schedule<'_> {
         &self.memory.bytes
     }
 
+    /// Bytes of what stands in the arena while each group runs, and during the copies after all: the largest is the
+    /// least that any placement needs.
+    pub fn live(&self) -> Vec<Dim> {
+        let at = |group: usize| {
+            let uses = self.memory.uses.iter().filter(|used| (used.first..=used.last).contains(&group));
+            uses.fold(Dim::default(), |sum, used| &sum + &used.bytes)
+        };
+        (0..=self.groups.len()).map(at).collect()
+    }
+
     /// The number of loop nests that the function runs.
     pub fn kernels(&self) -> usize {
         self.strips.len() + self.memory.copies.len()

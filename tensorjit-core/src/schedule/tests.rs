@@ -13,9 +13,10 @@ use crate::graph::ops::pad::{Pad, PadAxis};
 use crate::graph::ops::permute::Permute;
 use crate::graph::ops::reduce::{Reduce, ReduceKind};
 use crate::graph::table::Ew;
-use crate::graph::value::Value;
+use crate::graph::value::{Env, Value};
 use crate::graph::{Graph, Input, NodeId, Op, Type};
 use crate::interp;
+use crate::pipeline;
 use crate::testing::{Program, Side, sample};
 
 fn dims(count: u32) -> Vec<Dim> {
@@ -157,6 +158,25 @@ fn folds_of_all_axes() {
     let rows = fold(&mut g, ReduceKind::Min, &[1], x);
     g.outputs = vec![all, columns, rows];
     check(g, &SIZES);
+}
+
+#[test]
+fn what_lives_at_once_fits_the_workspace() {
+    let sums = || Op::Contract(Contract { batch: vec![], sum: vec![(1, 0)] });
+    let [m, n, k] = [0, 1, 2].map(|i| Dim::sym(Sym(i)));
+    let mut g = graph(&[&[m, k.clone()], &[k.clone(), k.clone()], &[k, n]]);
+    let inputs: Vec<NodeId> = (0..3).map(|i| add(&mut g, Op::Input(i), &[])).collect();
+    let first = add(&mut g, sums(), &inputs[..2]);
+    let second = add(&mut g, sums(), &[first, inputs[2]]);
+    g.outputs = vec![second];
+    let prepared = pipeline::prepare(g, &[], &mut |_, _, _| {}).expect("it is well-typed");
+    let (workspace, live) = prepared.memory().expect("it can be scheduled");
+    for dims in [[1, 1, 1], [7, 9, 65], [300, 400, 500]] {
+        let value = |dim: &Dim| Env { dims: &dims }.value(dim).expect("it has a value");
+        let largest = live.iter().map(value).max();
+        assert!(largest >= Some(4 * dims[0] * dims[2]), "the first product stands in memory");
+        assert!(largest <= Some(value(&workspace)), "{dims:?}");
+    }
 }
 
 #[test]
