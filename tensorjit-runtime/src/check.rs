@@ -2,7 +2,7 @@
 
 use crate::abi::{Check, DType, DimExpr, Function, Relation, Solve, Symbol};
 use crate::arg::{ArgView, MAX_RANK};
-use crate::dims::{NoValue, UNKNOWN, eval};
+use crate::dims::{NoValue, UNKNOWN, eval, value};
 use crate::fault::{Axis, Fault};
 use crate::workspace::ALIGN;
 
@@ -32,25 +32,34 @@ fn quick(function: &Function, args: &[ArgView<'_>], symbols: &[i64]) -> Option<u
     let mut staging = 0_usize;
     for (info, arg) in function.params.iter().zip(args) {
         let rank = usize::from(arg.rank).min(info.shape.len()).min(MAX_RANK);
-        let (mut product, mut empty, mut dense) = (1_usize, false, true);
+        // Elements that lie side by side are in memory, so that their number does not overflow.
+        let (mut product, mut ordinary) = (1_usize, true);
         for axis in (0..rank).rev() {
             let (extent, stride) = (arg.shape[axis], arg.strides[axis]);
-            let expected = eval(&info.shape[axis], symbols).ok()?;
-            if expected < 0 || expected as usize != extent {
+            let expected = value(&info.shape[axis], symbols);
+            if (expected < 0) | (expected as usize != extent) {
                 return None;
             }
-            dense &= extent == 1 || stride == product as isize;
-            empty |= extent == 0;
-            product = product.checked_mul(extent.max(1))?;
+            ordinary &= (extent != 0) & ((extent == 1) | (stride == product as isize));
+            product = product.wrapping_mul(extent);
         }
-        let bytes = product.checked_mul(arg.dtype.size()).filter(|bytes| *bytes <= isize::MAX as usize)?;
-        if !(dense | empty) {
-            staging = staging.checked_add(bytes.checked_next_multiple_of(ALIGN)?)?;
+        if !ordinary {
+            staging = staging.checked_add(copy_bytes(arg)?)?;
         }
     }
     let inside =
         |(&value, info): (&i64, &Symbol)| value != UNKNOWN && value >= info.low && value <= info.high;
     symbols.iter().zip(function.symbols).all(inside).then_some(staging)
+}
+
+/// The bytes of a dense copy of an argument that needs one; `None` where no memory could hold it.
+#[cold]
+fn copy_bytes(arg: &ArgView<'_>) -> Option<usize> {
+    let len = arg.len()?;
+    if len == 0 || arg.is_dense() {
+        return Some(0);
+    }
+    (len * arg.dtype.size()).checked_next_multiple_of(ALIGN)
 }
 
 /// What [`quick`] found wrong: of all faults the one that a reader of the arguments, from the first to the last,

@@ -24,6 +24,16 @@ pub(crate) fn eval(expr: &DimExpr, symbols: &[i64]) -> Result<i64, NoValue> {
     }
 }
 
+/// The value of `expr`, or a negative number where it has none: what an extent is compared with.
+#[inline]
+pub(crate) fn value(expr: &DimExpr, symbols: &[i64]) -> i64 {
+    match expr.program {
+        [DimOp::Const(value)] => *value,
+        [DimOp::Symbol(symbol)] => symbols.get(*symbol as usize).copied().unwrap_or(UNKNOWN),
+        program => run(program, symbols).unwrap_or(UNKNOWN),
+    }
+}
+
 #[inline]
 fn read(symbols: &[i64], symbol: u32) -> Result<i64, NoValue> {
     match symbols.get(symbol as usize) {
