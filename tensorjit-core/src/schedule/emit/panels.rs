@@ -224,7 +224,7 @@ impl<'a> Emit<'a> {
                 let term = Dim::sym(emit.fresh(Var::Lane(index)));
                 let start = Dim::sym(emit.fresh(Var::Scalar(index)));
                 emit.with_lanes(size, mask, &mut |emit| {
-                    let at = [k, &[term.clone()]].concat();
+                    let at = [k, std::slice::from_ref(&term)].concat();
                     let mut groups = Vec::new();
                     for group in lanes.chunks(size as usize) {
                         let mut rows = Vec::with_capacity(size as usize);
