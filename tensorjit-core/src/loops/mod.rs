@@ -7,7 +7,7 @@ mod builder;
 mod dims;
 mod print;
 mod transpose;
-mod walk;
+pub mod walk;
 pub mod split;
 pub mod versions;
 #[cfg(test)]

@@ -51,3 +51,12 @@ fn compiled_elsewhere() {
         pub fn f<N>(x: f32[N]) -> f32 { let z = exp(x); /* and another */ sum(z * x) }";
     assert!(objects(text) == objects(other));
 }
+
+/// The long side for large angles is there once, however many sines take it.
+#[test]
+fn rare_sides_are_made_once() {
+    let bytes = |text: &str| -> usize { objects(text).iter().map(Vec::len).sum() };
+    let one = bytes("pub fn f<N>(x: f32[N]) -> f32[N] { sin(x) }");
+    let eight = bytes("pub fn f<N>(x: f32[N]) -> f32[N] { sin(sin(sin(sin(sin(sin(sin(sin(x)))))))) }");
+    assert!(eight < 4 * one, "{one} and {eight} bytes");
+}

@@ -59,12 +59,20 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
         let then = self.context.append_basic_block(self.function, "");
         let otherwise = self.context.append_basic_block(self.function, "");
         let after = self.context.append_basic_block(self.function, "");
-        self.builder.build_conditional_branch(condition, then, otherwise)?;
+        let choice = self.builder.build_conditional_branch(condition, then, otherwise)?;
+        let rare = Self::is_rare(&branch.then);
+        if rare {
+            self.mark_rare(choice)?;
+        }
         let mut ends = Vec::with_capacity(2);
-        for (start, block) in [(then, &branch.then), (otherwise, &branch.otherwise)] {
+        for (start, block, rare) in [(then, &branch.then, rare), (otherwise, &branch.otherwise, false)] {
             self.builder.position_at_end(start);
-            self.block(block)?;
-            let yields = self.fitted(&block.yields, &branch.results)?;
+            let yields = if rare {
+                self.rare(block, &branch.results)?
+            } else {
+                self.block(block)?;
+                self.fitted(&block.yields, &branch.results)?
+            };
             ends.push((yields, self.current()?));
             self.builder.build_unconditional_branch(after)?;
         }
@@ -89,7 +97,7 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
     }
 
     /// `vals` as the types of `targets`, which they fit.
-    fn fitted(&mut self, vals: &[Val], targets: &[Val]) -> Result<Vec<BasicValueEnum<'ctx>>, Bug> {
+    pub(super) fn fitted(&mut self, vals: &[Val], targets: &[Val]) -> Result<Vec<BasicValueEnum<'ctx>>, Bug> {
         vals.iter().zip(targets).map(|(val, target)| self.operand(*val, self.ty(*target).lanes)).collect()
     }
 

@@ -8,6 +8,7 @@ mod control;
 mod dims;
 mod memory;
 mod prim;
+mod rare;
 mod scale;
 mod tasks;
 mod vectors;
@@ -87,6 +88,7 @@ pub(super) fn function(
         bases: BTreeMap::new(),
         intrinsics: BTreeMap::new(),
         task: None,
+        rare: BTreeMap::new(),
         tasks: 0,
     };
     emitter.arena_offsets()?;
@@ -149,6 +151,8 @@ struct Emitter<'ctx, 'k> {
     intrinsics: BTreeMap<(&'static str, Ty), FunctionValue<'ctx>>,
     /// In the function of a task: where the addresses of buffers come from.
     task: Option<tasks::Frame<'ctx>>,
+    /// The functions of rare sides, by what they compute.
+    rare: BTreeMap<String, rare::Rare<'ctx>>,
     /// The number of functions made for tasks.
     tasks: u32,
 }

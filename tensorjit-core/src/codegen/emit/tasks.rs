@@ -86,7 +86,7 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
     }
 
     /// Room on the stack, taken once however often the place is passed.
-    fn alloca(&self, ty: StructType<'ctx>) -> Result<PointerValue<'ctx>, Bug> {
+    pub(super) fn alloca(&self, ty: StructType<'ctx>) -> Result<PointerValue<'ctx>, Bug> {
         let entry = self.function.get_first_basic_block().ok_or_else(|| bug("a function without blocks"))?;
         let builder = self.context.create_builder();
         match entry.get_first_instruction() {
@@ -204,7 +204,7 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
     }
 }
 
-fn is_constant(value: BasicValueEnum) -> bool {
+pub(super) fn is_constant(value: BasicValueEnum) -> bool {
     match value {
         BasicValueEnum::IntValue(value) => value.is_const(),
         BasicValueEnum::FloatValue(value) => value.is_const(),
