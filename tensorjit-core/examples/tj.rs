@@ -1,12 +1,13 @@
 //! A command line for the compiler: checks a file of tensor functions, shows stages, runs them beside the oracle.
 //!
 //! ```text
-//! tj FILE [--build] [--dump STAGE,..] [--run] [--time] [SYMBOL=VALUE ..]
+//! tj FILE [--build] [--dump STAGE,..] [--run] [--time] [--threads N] [SYMBOL=VALUE ..]
 //! ```
 //!
 //! Stages are those of `TENSORJIT_DUMP`.  `--build` only compiles, for all levels as the macro does, and tells what
 //! each stage took and how large the code is.  `--run` calls every function on sampled arguments at every level that
-//! this machine has and compares with the oracle; `--time` tells the time of a call.
+//! this machine has and compares with the oracle; `--time` tells the time of a call, and
+//! `--threads` the time of one that shares its work beside one that does not.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -28,6 +29,7 @@ struct Options {
     build: bool,
     run: bool,
     time: bool,
+    threads: usize,
     sizes: Vec<(String, i64)>,
 }
 
@@ -36,7 +38,8 @@ fn main() -> ExitCode {
         Ok(options) => options,
         Err(message) => {
             eprintln!(
-                "tj: {message}\nusage: tj FILE [--build] [--dump STAGE,..] [--run] [--time] [SYMBOL=VALUE ..]"
+                "tj: {message}\nusage: tj FILE [--build] [--dump STAGE,..] [--run] [--time] [--threads N] \
+                 [SYMBOL=VALUE ..]"
             );
             return ExitCode::from(2);
         }
@@ -62,6 +65,10 @@ fn options() -> Result<Options, String> {
             "--build" => options.build = true,
             "--run" => options.run = true,
             "--time" => options.time = true,
+            "--threads" => {
+                let threads = args.next().and_then(|number| number.parse().ok());
+                options.threads = threads.ok_or("--threads takes a number")?;
+            }
             _ => match arg.split_once('=') {
                 Some((symbol, value)) => {
                     let value = value.parse().map_err(|_| format!("`{arg}` gives no number"))?;
@@ -148,7 +155,7 @@ fn one(options: &Options, function: &CheckedFunction) -> Result<(), Failure> {
             println!("{}", listing.assembly);
         }
     }
-    if options.run || options.time {
+    if options.run || options.time || options.threads > 0 {
         run(options, function, &program)?;
     }
     Ok(())
@@ -170,6 +177,13 @@ fn run(options: &Options, function: &CheckedFunction, program: &Program) -> Resu
         if options.time {
             let seconds = program.time(level, &dims, &inputs)?;
             println!("{}: {level:?} {:.3} us", function.name, seconds * 1e6);
+        }
+        if options.threads > 0 {
+            let one = program.time_shared(1, level, &dims, &inputs)?;
+            let all = program.time_shared(options.threads, level, &dims, &inputs)?;
+            let (one, all, ratio) = (one * 1e6, all * 1e6, one / all);
+            let threads = options.threads;
+            println!("{}: {level:?} {one:.1} us, {threads} threads {all:.1} us, {ratio:.2} x", function.name);
         }
         if !options.run {
             continue;

@@ -6,6 +6,8 @@ use std::ptr;
 use std::time::Instant;
 
 use tensorjit_runtime::abi::{DType, Host, Level};
+use tensorjit_runtime::host::HOST;
+use tensorjit_runtime::with_threads;
 
 use crate::codegen::{self, Visibility, load::Loaded, targets};
 use crate::diag::{Bug, Failure};
@@ -150,6 +152,24 @@ impl Program {
         let (mut best, start) = (f64::MAX, Instant::now());
         while start.elapsed().as_secs_f64() < 0.3 {
             best = best.min(once(count)?);
+        }
+        Ok(best)
+    }
+
+    /// Seconds of one call by the clock on the wall, with the runtime's host and so many threads: the least of many.
+    pub fn time_shared(
+        &self,
+        threads: usize,
+        level: Level,
+        dims: &[i64],
+        inputs: &[Value],
+    ) -> Result<f64, Bug> {
+        let memory = self.memory(dims, inputs, Side::Front)?;
+        let (mut best, start) = (f64::MAX, Instant::now());
+        while start.elapsed().as_secs_f64() < 0.3 {
+            let call = Instant::now();
+            with_threads(threads, || self.call(&HOST, level, dims, &memory, 1))?;
+            best = best.min(call.elapsed().as_secs_f64());
         }
         Ok(best)
     }

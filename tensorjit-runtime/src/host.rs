@@ -6,7 +6,7 @@ use crate::abi::Host;
 use crate::threads;
 
 /// The host of every call.
-pub(crate) static HOST: Host = Host { parallel_for };
+pub static HOST: Host = Host { parallel_for };
 
 /// Tasks of a kernel, of which every member of a team takes the next until none is left.
 ///

@@ -16,7 +16,7 @@ mod workspace;
 mod bind;
 mod check;
 mod threads;
-mod host;
+pub mod host;
 mod level;
 pub mod outputs;
 pub mod call;

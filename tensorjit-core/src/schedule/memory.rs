@@ -10,7 +10,7 @@ use super::packing::Packing;
 use super::reads::{At, volume};
 use super::roots::{Kind, Root, stored, variable};
 use super::strips::{HEIGHT, Strip};
-use super::tasks::{Cut, Grain, Slices};
+use super::tasks::{self, Cut, Grain, Slices};
 use crate::dim::Dim;
 use crate::graph::{Graph, NodeId, Op};
 
@@ -21,12 +21,21 @@ pub(super) struct Home {
     pub(super) arguments: Vec<u32>,
     /// Its place in the arena, where it has one.
     pub(super) arena: Option<Slot>,
-    /// Offsets of the panels of a product's operands, left and right, where they are packed.
-    pub(super) panels: [Option<Dim>; 2],
+    /// The panels of a product's operands, left and right, where they are packed.
+    pub(super) panels: [Option<Panel>; 2],
     /// Of a fold across rows: the accumulators of each axis of the rows, outermost first.
     pub(super) accumulators: Vec<Accumulators>,
     /// Where the sums of a product stand between blocks of terms, where it may have several.
     pub(super) sums: Option<Sums>,
+}
+
+/// Memory for panels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Panel {
+    /// The offset in bytes.
+    pub(super) offset: Dim,
+    /// Where every task has its own: the elements from one to the next.
+    pub(super) slice: Option<Dim>,
 }
 
 /// Offsets of the accumulators of one axis.
@@ -202,13 +211,7 @@ impl<'a> Placer<'a> {
         for (g, group) in self.groups.iter().enumerate() {
             let cut = Cut::of(&self.graph.facts, self.grain, self.roots, group);
             for root in group.roots() {
-                for (panel, bytes) in Packing::of(&self.graph.facts, &self.roots[root])
-                    .bytes(&self.roots[root])
-                    .into_iter()
-                    .enumerate()
-                {
-                    memory.homes[root].panels[panel] = bytes.map(|bytes| self.arena.take(&bytes, g, g));
-                }
+                memory.homes[root].panels = self.panels(g, root);
                 memory.homes[root].accumulators = self.accumulators(g, root, cut.as_ref());
                 let readers = self.readers.get(&self.roots[root].node).cloned().unwrap_or_default();
                 let in_registers = |reader: usize, at: &At| {
@@ -233,6 +236,38 @@ impl<'a> Placer<'a> {
                 self.place_sums(memory, g, stage);
             }
         }
+    }
+
+    /// Memory for the panels of a product.  The block of the right operand is packed for all tasks of one product, and
+    /// for each where every task has products of its own.
+    fn panels(&mut self, group: usize, product: usize) -> [Option<Panel>; 2] {
+        let root = &self.roots[product];
+        let bytes = Packing::of(&self.graph.facts, root).bytes(root);
+        let own = Cut::of_product(&self.graph.facts, self.grain, root);
+        let cut = own.filter(|_| self.strip_of[group].rows == 0);
+        let is_one = tasks::batches(root).is_none();
+        let slices = |bytes: &Dim| match &cut {
+            Some(cut) => {
+                let Slices { bytes, stride } = Slices::new(&cut.most_tasks(), bytes, root.lane_bytes);
+                (bytes, Some(stride))
+            }
+            None => (bytes.clone(), None),
+        };
+        let right = match (bytes.tile, bytes.block) {
+            (Some(tile), Some(block)) if is_one => {
+                let (tiles, stride) = slices(&tile);
+                Some((tiles.maximum(&block), stride))
+            }
+            (None, Some(block)) if is_one => Some((block, None)),
+            (Some(tile), Some(block)) => Some(slices(&tile.maximum(&block))),
+            (tile, block) => tile.or(block).map(|bytes| slices(&bytes)),
+        };
+        let left = bytes.left.map(|bytes| slices(&bytes));
+        let mut place = |(bytes, slice): (Dim, Option<Dim>)| Panel {
+            offset: self.arena.take(&bytes, group, group),
+            slice,
+        };
+        [left.map(&mut place), right.map(&mut place)]
     }
 
     /// Finds memory for the sums of the products of a stage whose other roots are their epilogue.

@@ -39,6 +39,10 @@ const TILE_COLUMN_BYTES: i64 = 128;
 /// What packing may write behind the elements of a panel, in bytes: the rest of square blocks of registers.
 const SLACK: i64 = 2048;
 
+/// Panels of a block begin at multiples of so many terms, which are the lanes of the widest register: what packing
+/// writes behind one does not reach the next, which another task may have packed.
+const PANEL_TERMS: i64 = 16;
+
 /// How the operands of a product are packed.
 #[derive(Clone, Debug)]
 pub(super) struct Packing {
@@ -75,10 +79,10 @@ impl Packing {
         Packing { left, right, columns, terms, block_terms }
     }
 
-    /// Bytes of the panels of the left and of the right operand: none where it is never packed.
-    pub(super) fn bytes(&self, root: &Root) -> [Option<Dim>; 2] {
+    /// Bytes of the panels: none where there never are such.
+    pub(super) fn bytes(&self, root: &Root) -> Bytes {
         if root.kind != Kind::Product {
-            return [None, None];
+            return Bytes::default();
         }
         let slack = Dim::constant(SLACK);
         let large = self.left != When::Never;
@@ -91,12 +95,25 @@ impl Packing {
         let tile = (self.right == When::Always).then(|| &self.terms * &Dim::constant(TILE_COLUMN_BYTES));
         let block = self.columns.as_ref().filter(|_| large).map(|columns| {
             let rounded = columns + &Dim::constant(TILE_COLUMN_BYTES / root.lane_bytes as i64 - 1);
-            &(&terms * &rounded.minimum(&Dim::constant(BLOCK_COLUMNS))) * &bytes
+            &(&panel_terms(&terms) * &rounded.minimum(&Dim::constant(BLOCK_COLUMNS))) * &bytes
         });
-        let right = match (tile, block) {
-            (Some(tile), Some(block)) => Some(tile.maximum(&block)),
-            (tile, block) => tile.or(block),
-        };
-        [left, right.map(|bytes| &bytes + &slack)]
+        Bytes { left, tile: tile.map(|bytes| &bytes + &slack), block: block.map(|bytes| &bytes + &slack) }
     }
+}
+
+/// The terms from one panel of a block to the next, if panels have `terms` terms.
+pub(super) fn panel_terms(terms: &Dim) -> Dim {
+    let step = Dim::constant(PANEL_TERMS);
+    &terms.ceil_div(&step) * &step
+}
+
+/// Bytes of panels.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bytes {
+    /// Of the left operand.
+    pub(super) left: Option<Dim>,
+    /// Of the right operand, of one column of tiles.
+    pub(super) tile: Option<Dim>,
+    /// Of the right operand, of a block.
+    pub(super) block: Option<Dim>,
 }

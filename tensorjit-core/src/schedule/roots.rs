@@ -115,6 +115,18 @@ impl Root {
     }
 }
 
+impl Root {
+    /// Of a product: the axis of the rows of tiles, where the left operand has one of its own.
+    pub(super) fn row_axis(&self) -> Option<usize> {
+        (self.left_axes > 0).then(|| self.parallel.len() - self.right_axes - 1)
+    }
+
+    /// Of a product: the axis of the columns of tiles, where the right operand has one of its own.
+    pub(super) fn column_axis(&self) -> Option<usize> {
+        (self.right_axes > 0).then(|| self.parallel.len() - 1)
+    }
+}
+
 /// The variable of axis `i` of a domain while scheduling; beyond all symbols and loop variables of emission.
 pub(super) fn variable(axis: usize) -> Dim {
     Dim::sym(Sym(reads::FIRST_VARIABLE + axis as u32))

@@ -42,6 +42,13 @@ const LINE: i64 = 64;
 const OPERATION: i64 = 12;
 const BYTE: i64 = 8;
 
+/// The least rows of a tile, where tiles are as high as they can be, at any level.
+const TILE_ROWS: i64 = 6;
+
+/// Picoseconds of a multiply-add of a product, and of packing an element, by the bytes of the element.
+pub(super) const PRODUCT_BYTE: i64 = 4;
+pub(super) const PACKING_BYTE: i64 = 40;
+
 /// Estimated picoseconds of all rows of a group together.
 fn work(roots: &[Root], group: &Group) -> Dim {
     group.roots().fold(Dim::default(), |sum, root| {
@@ -82,10 +89,36 @@ impl Cut {
         shared.then_some(Cut { axis, units, work })
     }
 
+    /// The cut of a product with its epilogue; none where no call shares it.  Over batches the units are products;
+    /// otherwise they are the tiles of one product, of which there are as many at most.
+    pub(super) fn of_product(facts: &Facts, grain: Grain, root: &Root) -> Option<Cut> {
+        let work = &volume(&root.parallel) * &volume(&root.folded);
+        let work = &work * &Dim::constant(PRODUCT_BYTE * root.lane_bytes as i64);
+        let units = match batches(root) {
+            Some(batches) => batches,
+            None => {
+                // Axes of rows or of columns may be joined.
+                let (outer, columns) = root.parallel.split_at(root.parallel.len() - root.right_axes);
+                let rows = &outer[outer.len() - root.left_axes..];
+                let pieces = |extents: &[Dim], size: i64| volume(extents).ceil_div(&Dim::constant(size));
+                &pieces(rows, TILE_ROWS) * &pieces(columns, PIECE)
+            }
+        };
+        let shared = !units.is(1) && facts.range(&work).1.is_none_or(|most| most >= grain.group);
+        shared.then_some(Cut { axis: None, units, work })
+    }
+
     /// How many tasks there are at most, each with memory of its own.
     pub(super) fn most_tasks(&self) -> Dim {
         self.units.minimum(&Dim::constant(MOST_TASKS))
     }
+}
+
+/// How many products a product with batches is, where its tiles are over one axis of each operand.
+pub(super) fn batches(root: &Root) -> Option<Dim> {
+    let batch = root.parallel.len() - root.left_axes - root.right_axes;
+    let batches = volume(&root.parallel[..batch]);
+    (root.left_axes <= 1 && root.right_axes <= 1 && !batches.is(1)).then_some(batches)
 }
 
 /// Memory of which every task, or every unit, has a slice.

@@ -6,7 +6,7 @@ use tensorjit_core::testing::{Side, crew};
 use super::{Compiled, assert_equal};
 
 /// Functions with every form of nest.
-const FUNCTIONS: [&str; 14] = [
+const FUNCTIONS: [&str; 17] = [
     "pub fn flat<M, N>(x: f32[M, N], y: f32[M, N]) -> f32[M, N] { tanh(x) * y + 1 }",
     "pub fn spread<M, N>(x: f32[M, N], b: f32[N], c: f32[M, 1]) -> f32[M, N] { x * b + c }",
     "pub fn turned<M, N>(x: f32[M, N]) -> f32[N, M] { permute(x, (1, 0)) * 2 }",
@@ -19,6 +19,9 @@ const FUNCTIONS: [&str; 14] = [
     "pub fn total<M, N>(x: f32[M, N], y: f32[M, N]) -> (f32, f32, f32) { (sum(x * y), max(x), sum(tanh(x))) }",
     "pub fn most<M: 1.., N: 1..>(x: f32[M, N]) -> (i64[M], i64[N]) { (argmax(x, axis = 1), argmin(x, axis = 0)) }",
     "pub fn step<M, N>(x: f32[M, N], v: f32[N, 140], b: f32[140]) -> f32[M, 140] { relu(x @ v + b) }",
+    "pub fn turned_step<M, N>(x: f32[N, M], v: f32[160, N]) -> f32[M, 160] { permute(x, (1, 0)) @ permute(v, (1, 0)) + 1 }",
+    "pub fn batches<M, N>(a: f32[5, M, N], b: f32[5, 150, N]) -> f32[5, M, 150] { a @ permute(b, (0, 2, 1)) }",
+    "pub fn fixed<M, N>(x: f32[M, N], a: f32[130, 140], b: f32[140, 170]) -> (f32[130, 170], f32[M, N]) { (a @ b, x + 1) }",
     "pub fn learn<M, N>(x: f32[M, N], w: f32[N, 150], b: f32[150]) -> (f32, f32[N, 150], f32[150]) { let e = tanh(x @ w + b); let l = sum(e * e); (l, grad(l, w), grad(l, b)) }",
     "pub fn state<M, N>(x: &mut f32[M, N], y: f32[M, N]) -> f32 { x = 0.9 * x + y; sum(x) }",
 ];
@@ -27,7 +30,7 @@ const FUNCTIONS: [&str; 14] = [
 const GRAINS: [Grain; 2] = [Grain { group: 0, task: 1 }, Grain { group: 20_000, task: 50_000 }];
 
 /// Around the ends of pieces, rows, blocks and tiles, and of the most tasks.
-const SIZES: [(i64, i64); 6] = [(1, 1), (2, 129), (63, 40), (65, 128), (130, 257), (600, 35)];
+const SIZES: [(i64, i64); 7] = [(1, 1), (2, 129), (63, 40), (65, 128), (130, 257), (600, 35), (70, 1040)];
 
 #[test]
 fn tasks_change_no_bit() {

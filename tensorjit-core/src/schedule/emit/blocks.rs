@@ -13,7 +13,8 @@ use crate::dim::Dim;
 use crate::lanes::{Cmp, Lanes, Prim, Val};
 use crate::schedule::fuse::Portion;
 use crate::schedule::memory::Sums;
-use crate::schedule::packing::{BLOCK_COLUMNS, Packing};
+use crate::schedule::packing::{BLOCK_COLUMNS, Packing, panel_terms};
+use crate::schedule::tasks::{PACKING_BYTE, PIECE, PRODUCT_BYTE};
 
 impl Emit<'_> {
     /// A product in blocks.
@@ -84,37 +85,63 @@ impl Emit<'_> {
     }
 
     fn block(&mut self, product: &Product<'_>, columns: (Val, Val), depth: &Depth) -> Result<(), Bug> {
-        let Packed { left: Some(left), right: Some(right), .. } = self.panels[product.root] else {
+        let Packed { left: Some(left), right: Some(right), .. } = self.panels[product.root].clone() else {
             return Err(Bug::new("schedule", format!("{:?} has no panels", product.node)));
         };
         let (most, vectors) = self.tile_shape();
         let volume = self.scalar_index(&depth.volume())?;
-        // Panels lie one behind the other, each as wide as its columns.
+        let apart = self.scalar_index(&panel_terms(&depth.volume()))?;
+        // Panels lie one behind the other, each as wide as its columns.  What a task packs alone is its own.
+        let block = match self.task {
+            Some(_) => self.panel(&right),
+            None => Panels { buf: right.buf, start: Dim::default() },
+        };
         let panel = |emit: &mut Self, first: Val| {
             let before = emit.b.prim(Prim::Sub, &[first, columns.0]);
-            let start = emit.b.prim(Prim::Mul, &[before, volume]);
-            Panels { buf: right, start: Dim::sym(emit.fresh(Var::Scalar(start))) }
+            let start = emit.b.prim(Prim::Mul, &[before, apart]);
+            let start = Dim::sym(emit.fresh(Var::Scalar(start)));
+            Panels { buf: block.buf, start: &block.start + &start }
         };
-        self.b.pin(right);
-        self.column_loops(product, columns, vectors, &mut |emit, columns| {
-            let panel = panel(emit, columns.first);
-            emit.pack_right(product, columns, depth, &panel)
-        })?;
-        self.b.pin(right);
-        for height in self.heights(product, most) {
-            self.rows_of_height(&height, &mut |emit, row, rows| {
-                // A few rows that are left over are read where they stand.
-                let left = (2 * rows >= most).then(|| Panels { buf: left, start: Dim::default() });
-                if let Some(left) = &left {
-                    emit.pack_left(product, (row, rows), depth, left)?;
+        let span = self.b.prim(Prim::Sub, &[columns.1, columns.0]);
+        let elements = self.b.prim(Prim::Mul, &[span, volume]);
+        self.b.pin(block.buf);
+        let piece = self.int(PIECE);
+        let pieces = self.quotient_up(span, piece);
+        self.part_of_product(product, pieces, (elements, PACKING_BYTE), &mut |emit, range| {
+            let columns = match range {
+                Some(range) => {
+                    let (from, to) = emit.elements_of(range, PIECE, span);
+                    let [from, to] = [from, to].map(|x| emit.b.prim(Prim::Add, &[columns.0, x]));
+                    (from, to)
                 }
-                emit.column_loops(product, columns, vectors, &mut |emit, columns| {
-                    let (left, right) = (left.as_ref(), panel(emit, columns.first));
-                    emit.tile(product, &Tile { columns, row, rows, depth, left, right: Some(&right) })
+                None => columns,
+            };
+            emit.column_loops(product, columns, vectors, &mut |emit, columns| {
+                let panel = panel(emit, columns.first);
+                emit.pack_right(product, columns, depth, &panel)
+            })
+        })?;
+        self.b.pin(block.buf);
+        let units = self.row_units(product)?;
+        let rows = self.scalar_index(&product.extent(product.rows))?;
+        let sums = self.b.prim(Prim::Mul, &[rows, elements]);
+        let heights = self.heights(product, most);
+        self.part_of_product(product, units, (sums, PRODUCT_BYTE), &mut |emit, range| {
+            let range = emit.rows_of_units(product, range)?;
+            heights.iter().try_for_each(|height| {
+                emit.rows_of_height(height, range, &mut |emit, row, rows| {
+                    // A few rows that are left over are read where they stand.
+                    let left = (2 * rows >= most).then(|| emit.panel(&left));
+                    if let Some(left) = &left {
+                        emit.pack_left(product, (row, rows), depth, left)?;
+                    }
+                    emit.column_loops(product, columns, vectors, &mut |emit, columns| {
+                        let (left, right) = (left.as_ref(), panel(emit, columns.first));
+                        emit.tile(product, &Tile { columns, row, rows, depth, left, right: Some(&right) })
+                    })
                 })
-            })?;
-        }
-        Ok(())
+            })
+        })
     }
 
     fn sums_of(&self, root: usize) -> Option<Stored> {

@@ -21,7 +21,7 @@ use tensorjit_runtime::abi::DType;
 
 use super::Schedule;
 use super::fuse::{Group, Nest};
-use super::memory::{Memory, Slot, Sums};
+use super::memory::{Memory, Panel, Slot, Sums};
 use super::roots::Root;
 use super::tasks::Grain;
 use crate::diag::Bug;
@@ -64,8 +64,8 @@ impl Stored {
 #[derive(Clone, Debug)]
 struct Packed {
     /// Panels of the left and of the right operand.
-    left: Option<Buf>,
-    right: Option<Buf>,
+    left: Option<Stored>,
+    right: Option<Stored>,
     /// Sums between blocks of terms, where they stand nowhere else.
     sums: Option<Stored>,
 }
@@ -104,6 +104,8 @@ struct Emit<'a> {
     across: Vec<across::Across>,
     /// The number of the task, where there are several.
     task: Option<Sym>,
+    /// Whether there are several in this call.
+    several: Option<Val>,
     /// The tile being made of maps that turn an operand.
     turning: Option<turn::Turning>,
     /// The root being computed, which is not read from memory.
@@ -134,6 +136,7 @@ pub(super) fn emit(schedule: &Schedule<'_>, target: &Target) -> Result<Kernel, B
         memo: BTreeMap::new(),
         across: Vec::new(),
         task: None,
+        several: None,
         turning: None,
         computing: None,
     };
@@ -174,9 +177,10 @@ impl Emit<'_> {
         }
         for (root, home) in self.roots.iter().zip(&self.memory.homes) {
             let dtype = self.graph.ty(root.node).dtype;
-            let mut panel = |offset: &Option<Dim>| {
-                let place = Place::Arena(offset.clone()?);
-                Some(self.b.buffer(Buffer { dtype, place }))
+            let mut panel = |panel: &Option<Panel>| {
+                let Panel { offset, slice } = panel.clone()?;
+                let buf = self.b.buffer(Buffer { dtype, place: Place::Arena(offset) });
+                Some(Stored { slice, ..Stored::whole(buf) })
             };
             let [left, right] = [panel(&home.panels[0]), panel(&home.panels[1])];
             let sums = match &home.sums {

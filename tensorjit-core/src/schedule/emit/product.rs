@@ -6,8 +6,9 @@
 use std::mem;
 
 use super::panels::Panels;
-use super::tile::{Columns, Tile};
-use super::{Emit, Var};
+use super::tasks::{Part, Range};
+use super::tile::{Columns, Depth, Tile};
+use super::{Emit, Stored, Var};
 use crate::diag::Bug;
 use crate::dim::Dim;
 use crate::graph::NodeId;
@@ -15,6 +16,7 @@ use crate::lanes::{Cmp, Lanes, Prim, Val};
 use crate::schedule::fuse::Portion;
 use crate::schedule::joint;
 use crate::schedule::roots::{Along, Root};
+use crate::schedule::tasks::{self, Cut, PIECE, PRODUCT_BYTE};
 
 /// A product while its loops are made.
 pub(super) struct Product<'e> {
@@ -34,6 +36,8 @@ pub(super) struct Product<'e> {
     pub(super) folded: Vec<Dim>,
     /// What of it the strip at hand takes.
     pub(super) portion: Portion,
+    /// How its tiles are cut into tasks.
+    pub(super) cut: Option<Cut>,
 }
 
 /// Below so many rows tiles have more than two vectors.
@@ -52,12 +56,21 @@ impl Product<'_> {
     }
 }
 
-impl Emit<'_> {
+impl<'a> Emit<'a> {
     /// The product `roots[0]` and its epilogue, the other roots, at the indices `prefix` of the leading axes, whose
     /// loops are open.
     pub(super) fn product(&mut self, roots: &[usize], portion: Portion, prefix: &[Dim]) -> Result<(), Bug> {
         let Some((root, epilogue)) = roots.split_first() else { return Ok(()) };
-        let Root { node, left_axes, right_axes, parallel, folded, .. } = &self.roots[*root];
+        let Root { node, parallel, folded, .. } = &self.roots[*root];
+        let cut = match prefix {
+            [] => Cut::of_product(&self.graph.facts, self.grain, &self.roots[*root]),
+            // A part of a strip is a part of its tasks.
+            _ => None,
+        };
+        let (cut, batches) = match tasks::batches(&self.roots[*root]) {
+            Some(_) => (None, cut),
+            None => (cut, None),
+        };
         let rank = parallel.len();
         let mut at = vec![Dim::default(); rank];
         at[..prefix.len()].clone_from_slice(prefix);
@@ -67,11 +80,12 @@ impl Emit<'_> {
             node: *node,
             epilogue,
             at,
-            rows: (*left_axes > 0).then(|| rank - right_axes - 1).filter(|axis| !is_open(axis)),
-            columns: (*right_axes > 0).then(|| rank - 1).filter(|axis| !is_open(axis)),
+            rows: self.roots[*root].row_axis().filter(|axis| !is_open(axis)),
+            columns: self.roots[*root].column_axis().filter(|axis| !is_open(axis)),
             extents: parallel.clone(),
             folded: folded.clone(),
             portion,
+            cut,
         };
         self.join_axes(&mut product, prefix.len());
         if let (Portion::Rows, Some(axis), Some(rows)) = (portion, product.rows, &self.strip) {
@@ -79,7 +93,7 @@ impl Emit<'_> {
         }
         let is_tiled = |axis: &usize| Some(*axis) == product.rows || Some(*axis) == product.columns;
         let outer: Vec<usize> = (prefix.len()..rank).filter(|axis| !is_tiled(axis)).collect();
-        self.outer_loops(&mut product, &outer)
+        self.shared(batches.as_ref(), &mut |emit, range| emit.outer_loops(&mut product, &outer, range))
     }
 
     /// Makes one axis of two neighbours where no access can tell: the outer keeps one element, the inner has all.
@@ -96,18 +110,19 @@ impl Emit<'_> {
         product.extents = extents;
     }
 
-    fn outer_loops(&mut self, product: &mut Product<'_>, axes: &[usize]) -> Result<(), Bug> {
+    /// Loops over the axes around tiles, or the part of them in a range.
+    fn outer_loops(&mut self, product: &mut Product<'_>, axes: &[usize], range: Range) -> Result<(), Bug> {
         let Some((axis, rest)) = axes.split_first() else {
             let product = &*product;
             return self.by_size(product, &Emit::product_in_blocks, &Emit::product_in_tiles);
         };
         let extent = product.extents[*axis].clone();
-        self.scalar_loop(&extent, &[], &mut |emit, sym, _| {
+        let inside = rest.iter().fold(Dim::constant(1), |volume, axis| &volume * &product.extents[*axis]);
+        self.rows_in(&extent, &inside, range, |emit, sym, range| {
             product.at[*axis] = Dim::sym(sym);
-            emit.outer_loops(product, rest)?;
+            emit.outer_loops(product, rest, range)?;
             Ok(Vec::new())
-        })?;
-        Ok(())
+        })
     }
 
     /// Registers for accumulators: rows of the tile, and vectors of each row.
@@ -141,23 +156,57 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// All columns of tiles in turn, in each all rows.
+    /// All columns of tiles in turn, in each all rows; as tasks, pieces of the columns with rows of tiles.
     fn tall_tiles(&mut self, product: &Product<'_>) -> Result<(), Bug> {
+        let (from, to) = self.all_columns(product)?;
+        if product.cut.is_none() {
+            return self.tiles_of(product, (from, to), None);
+        }
+        let piece = self.int(PIECE);
+        let pieces = self.quotient_up(to, piece);
+        let rows = self.row_units(product)?;
+        let units = self.b.prim(Prim::Mul, &[pieces, rows]);
+        let count = self.terms_in(product, to)?;
+        self.part_of_product(product, units, (count, PRODUCT_BYTE), &mut |emit, range| {
+            let Some(range) = range else { return emit.tiles_of(product, (from, to), None) };
+            let (first, last) = emit.outer_range(range, pieces, rows);
+            emit.range_loop((first, last, 1), &[], &mut |emit, sym, _| {
+                let piece = emit.scalar_index(&Dim::sym(sym))?;
+                let one = emit.int(1);
+                let next = emit.b.prim(Prim::Add, &[piece, one]);
+                let columns = emit.elements_of((piece, next), PIECE, to);
+                let rows = emit.inner_range(range, piece, rows);
+                emit.tiles_of(product, columns, Some(rows))?;
+                Ok(Vec::new())
+            })?;
+            Ok(())
+        })
+    }
+
+    /// The multiply-adds of so many columns.
+    fn terms_in(&mut self, product: &Product<'_>, columns: Val) -> Result<Val, Bug> {
+        let volume = &product.extent(product.rows) * &Depth::whole(product).volume();
+        let volume = self.scalar_index(&volume)?;
+        Ok(self.b.prim(Prim::Mul, &[volume, columns]))
+    }
+
+    /// The tiles of a range of columns and of a range of [`Emit::row_units`].
+    fn tiles_of(&mut self, product: &Product<'_>, columns: (Val, Val), rows: Range) -> Result<(), Bug> {
         let depth = self.depth(product)?;
-        let columns = self.all_columns(product)?;
         let (most, vectors) = self.tile_shape();
         let heights = self.heights(product, most);
+        let range = self.rows_of_units(product, rows)?;
         self.column_loops(product, columns, vectors, &mut |emit, columns| {
-            let right = match emit.panels[product.root].right {
-                Some(buf) if emit.roots[product.root].along[1] != Along::Own => {
-                    let panel = Panels { buf, start: Dim::default() };
+            let right = match emit.panels[product.root].right.clone() {
+                Some(panel) if emit.roots[product.root].along[1] != Along::Own => {
+                    let panel = emit.panel(&panel);
                     emit.pack_right(product, columns, &depth, &panel)?;
                     Some(panel)
                 }
                 _ => None,
             };
             heights.iter().try_for_each(|height| {
-                emit.rows_of_height(height, &mut |emit, row, rows| {
+                emit.rows_of_height(height, range, &mut |emit, row, rows| {
                     let right = right.as_ref();
                     emit.tile(product, &Tile { columns, row, rows, depth: &depth, left: None, right })
                 })
@@ -170,18 +219,50 @@ impl Emit<'_> {
     fn wide_tiles(&mut self, product: &Product<'_>) -> Result<(), Bug> {
         let depth = self.depth(product)?;
         let columns = self.all_columns(product)?;
+        let lanes = self.register_lanes(self.roots[product.root].lane_bytes);
+        let count = self.terms_in(product, columns.1)?;
         let (most, vectors) = self.tile_shape();
         let extent = product.extent(product.rows);
         let tallest = if extent.as_const().is_some() { most } else { WIDE_TILE_ROWS };
         for height in self.heights(product, tallest) {
-            self.rows_of_height(&height, &mut |emit, row, rows| {
+            self.rows_of_height(&height, None, &mut |emit, row, rows| {
                 let vectors = (most * vectors / rows).clamp(vectors, MOST_VECTORS);
-                emit.column_loops(product, columns, vectors, &mut |emit, columns| {
-                    emit.tile(product, &Tile { columns, row, rows, depth: &depth, left: None, right: None })
+                let width = i64::from(vectors * lanes);
+                let size = emit.int(width);
+                let units = emit.quotient_up(columns.1, size);
+                emit.part_of_product(product, units, (count, PRODUCT_BYTE), &mut |emit, range| {
+                    let columns = range.map_or(columns, |range| emit.elements_of(range, width, columns.1));
+                    emit.column_loops(product, columns, vectors, &mut |emit, columns| {
+                        emit.tile(
+                            product,
+                            &Tile { columns, row, rows, depth: &depth, left: None, right: None },
+                        )
+                    })
                 })
             })?;
         }
         Ok(())
+    }
+
+    /// The panel of the task at hand.
+    pub(super) fn panel(&self, panel: &Stored) -> Panels {
+        Panels { buf: panel.buf, start: self.offset(panel, &[], &[]) }
+    }
+
+    /// Runs a part of a product as tasks, where it is cut: `count` steps of some picoseconds a byte of an element.
+    pub(super) fn part_of_product(
+        &mut self,
+        product: &Product<'_>,
+        units: Val,
+        (count, cost): (Val, i64),
+        part: Part<'_, 'a>,
+    ) -> Result<(), Bug> {
+        if product.cut.is_none() {
+            return part(self, None);
+        }
+        let cost = self.int(cost * self.roots[product.root].lane_bytes as i64);
+        let work = self.b.prim(Prim::Mul, &[count, cost]);
+        self.tasks(units, work, part)
     }
 
     /// The range of all columns.
@@ -257,13 +338,42 @@ impl Emit<'_> {
         self.with_lanes(lanes, None, &mut |emit| body(emit, &columns))
     }
 
-    /// Loops over the rows of tiles of one height.
+    /// The number of tiles above one another.
+    pub(super) fn row_units(&mut self, product: &Product<'_>) -> Result<Val, Bug> {
+        let most = self.tile_shape().0;
+        let units = product.extent(product.rows).ceil_div(&Dim::constant(most.into()));
+        self.scalar_index(&units)
+    }
+
+    /// The rows of a range of tiles above one another.
+    pub(super) fn rows_of_units(&mut self, product: &Product<'_>, range: Range) -> Result<Range, Bug> {
+        let Some((from, to)) = range else { return Ok(None) };
+        let extent = product.extent(product.rows);
+        let most = self.tile_shape().0;
+        let end = self.scalar_index(&extent)?;
+        if let Some((low, higher)) = extent.as_const().and_then(|extent| even_tiles(extent, most)) {
+            let (low, higher) = (self.int(low), self.int(higher));
+            let mut row = |unit: Val| {
+                let rows = self.b.prim(Prim::Mul, &[unit, low]);
+                let more = self.least(unit, higher);
+                self.b.prim(Prim::Add, &[rows, more])
+            };
+            return Ok(Some((row(from), row(to))));
+        }
+        Ok(Some(self.elements_of((from, to), most.into(), end)))
+    }
+
+    /// Loops over the rows of tiles of one height, or those of them in a range.
     pub(super) fn rows_of_height(
         &mut self,
         (rows, from, to): &(u32, Dim, Dim),
+        range: Range,
         body: &mut dyn FnMut(&mut Self, Val, u32) -> Result<(), Bug>,
     ) -> Result<(), Bug> {
-        let (first, last) = (self.scalar_index(from)?, self.scalar_index(to)?);
+        let (mut first, mut last) = (self.scalar_index(from)?, self.scalar_index(to)?);
+        if let Some((from, to)) = range {
+            (first, last) = (self.greatest(first, from), self.least(last, to));
+        }
         let (row, _) = self.b.open_loop((first, last, (*rows).into()), &[]);
         let memo = mem::take(&mut self.memo);
         body(self, row, *rows)?;
@@ -283,11 +393,7 @@ impl Emit<'_> {
     /// Even tiles where the number of rows is known, else ever lower ones.
     fn heights_from_0(&self, extent: &Dim, most: u32) -> Vec<(u32, Dim, Dim)> {
         if let Some(extent) = extent.as_const() {
-            if extent <= 0 {
-                return Vec::new();
-            }
-            let count = (extent + i64::from(most) - 1) / i64::from(most);
-            let (low, higher) = (extent / count, extent % count);
+            let Some((low, higher)) = even_tiles(extent, most) else { return Vec::new() };
             let middle = Dim::constant((low + 1) * higher);
             let ranges = [
                 ((low + 1) as u32, Dim::default(), middle.clone()),
@@ -312,4 +418,10 @@ impl Emit<'_> {
         }
         ranges
     }
+}
+
+/// The rows of the lower ones of even tiles, and how many tiles have one more.
+fn even_tiles(extent: i64, most: u32) -> Option<(i64, i64)> {
+    let count = (extent + i64::from(most) - 1) / i64::from(most);
+    (extent > 0).then(|| (extent / count, extent % count))
 }

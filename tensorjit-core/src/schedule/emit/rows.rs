@@ -57,7 +57,7 @@ impl<'a> Emit<'a> {
                 let range = match range {
                     Some(range) => {
                         let end = self.scalar_index(extent)?;
-                        Some(self.elements_of(range, end))
+                        Some(self.elements_of(range, PIECE, end))
                     }
                     None => None,
                 };
@@ -104,7 +104,8 @@ impl<'a> Emit<'a> {
             }
             Some(range) => {
                 let inside = self.scalar_index(inside)?;
-                let (from, to) = self.outer_range(range, inside);
+                let extent = self.scalar_index(extent)?;
+                let (from, to) = self.outer_range(range, extent, inside);
                 self.range_loop((from, to, 1), &[], &mut |emit, sym, _| {
                     let outer = emit.scalar_index(&Dim::sym(sym))?;
                     let range = emit.inner_range(range, outer, inside);

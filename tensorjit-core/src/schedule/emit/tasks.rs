@@ -2,16 +2,18 @@
 
 use std::mem;
 
+use tensorjit_runtime::abi::DType;
+
 use super::{Emit, Var};
 use crate::diag::Bug;
 use crate::lanes::{Cmp, Lanes, Prim, Val};
-use crate::schedule::tasks::{Cut, MOST_TASKS, PIECE};
+use crate::schedule::tasks::{Cut, MOST_TASKS};
 
 /// A part of the rows, counted over all their axes; the last axis in pieces where it is the one for vectors.
 pub(super) type Range = Option<(Val, Val)>;
 
 /// What a task does with its part of the units.
-type Part<'f, 'a> = &'f mut dyn FnMut(&mut Emit<'a>, Range) -> Result<(), Bug>;
+pub(super) type Part<'f, 'a> = &'f mut dyn FnMut(&mut Emit<'a>, Range) -> Result<(), Bug>;
 
 impl<'a> Emit<'a> {
     /// Runs `part` for all units where they are not cut, and otherwise as tasks of neighbouring units: a single one
@@ -20,22 +22,29 @@ impl<'a> Emit<'a> {
         let Some(Cut { units, work, .. }) = cut else { return part(self, None) };
         let units = self.scalar_index(units)?;
         let work = self.scalar_index(work)?;
+        self.tasks(units, work, part)
+    }
+
+    /// Runs `part` as tasks over `0..units`.
+    pub(super) fn tasks(&mut self, units: Val, work: Val, part: Part<'_, 'a>) -> Result<(), Bug> {
         let group = self.int(self.grain.group);
         let worth = self.b.prim(Prim::Cmp(Cmp::Ge), &[work, group]);
         self.b.open_branch(worth);
         let cut = self.cut(units, work);
         self.b.otherwise(cut.to_vec());
+        // Without units there is no task, and no memory for one.
         let one = self.int(1);
-        let cut = self.b.close_branch(vec![units, one]);
+        let count = self.least(units, one);
+        let cut = self.b.close_branch(vec![units, count]);
         let (step, count) = (cut[0], cut[1]);
         let task = self.b.open_tasks(count, worth);
-        let outer = (mem::take(&mut self.memo), mem::take(&mut self.task));
+        let outer = (mem::take(&mut self.memo), mem::take(&mut self.task), self.several.replace(worth));
         self.task = Some(self.fresh(Var::Scalar(task)));
         let from = self.b.prim(Prim::Mul, &[task, step]);
         let to = self.b.prim(Prim::Add, &[from, step]);
         let to = self.least(to, units);
         part(self, Some((from, to)))?;
-        (self.memo, self.task) = outer;
+        (self.memo, self.task, self.several) = outer;
         self.b.close_tasks();
         Ok(())
     }
@@ -53,7 +62,7 @@ impl<'a> Emit<'a> {
     }
 
     /// `a / b` rounded up, of numbers that are not negative.
-    fn quotient_up(&mut self, a: Val, b: Val) -> Val {
+    pub(super) fn quotient_up(&mut self, a: Val, b: Val) -> Val {
         let one = self.int(1);
         let sum = self.b.prim(Prim::Add, &[a, b]);
         let sum = self.b.prim(Prim::Sub, &[sum, one]);
@@ -70,13 +79,18 @@ impl<'a> Emit<'a> {
         self.b.prim(Prim::Select, &[less, b, a])
     }
 
-    /// Splits a part of two axes together, of which one turn of the outer covers `inner` units: the range of the
-    /// outer axis, and as a function of its variable that of the inner one.
-    pub(super) fn outer_range(&mut self, (from, to): (Val, Val), inner: Val) -> (Val, Val) {
-        let one = self.int(1);
+    /// The range of the outer of two axes, of `extent` turns with `inner` units each, that a part of both touches.
+    pub(super) fn outer_range(&mut self, (from, to): (Val, Val), extent: Val, inner: Val) -> (Val, Val) {
+        let (zero, one) = (self.int(0), self.int(1));
+        // The only task of small work has all, and need not divide.
+        let several = self.several.unwrap_or_else(|| self.b.int(DType::Bool, 1));
+        self.b.open_branch(several);
         let inner = self.greatest(inner, one);
         let first = self.b.prim(Prim::IDiv, &[from, inner]);
-        (first, self.quotient_up(to, inner))
+        let last = self.quotient_up(to, inner);
+        self.b.otherwise(vec![first, last]);
+        let range = self.b.close_branch(vec![zero, extent]);
+        (range[0], range[1])
     }
 
     /// The part of turn `outer` of the axis around that lies in a part of both.
@@ -88,9 +102,9 @@ impl<'a> Emit<'a> {
         (self.greatest(from, zero), self.least(to, inner))
     }
 
-    /// The elements of an axis of `extent` elements in a range of pieces.
-    pub(super) fn elements_of(&mut self, (from, to): (Val, Val), extent: Val) -> (Val, Val) {
-        let piece = self.int(PIECE);
+    /// The elements of an axis of `extent` elements in a range of pieces of so many.
+    pub(super) fn elements_of(&mut self, (from, to): (Val, Val), piece: i64, extent: Val) -> (Val, Val) {
+        let piece = self.int(piece);
         let from = self.b.prim(Prim::Mul, &[from, piece]);
         let to = self.b.prim(Prim::Mul, &[to, piece]);
         (from, self.least(to, extent))
