@@ -125,7 +125,8 @@ impl Emit<'_> {
         let units = self.row_units(product)?;
         let rows = self.scalar_index(&product.extent(product.rows))?;
         let sums = self.b.prim(Prim::Mul, &[rows, elements]);
-        let heights = self.heights(product, most);
+        // Rows that are left over are few beside the others: few heights of tiles will do.
+        let heights = self.heights(product, most, most.next_power_of_two() / 4);
         self.part_of_product(product, units, (sums, PRODUCT_BYTE), &mut |emit, range| {
             let range = emit.rows_of_units(product, range)?;
             heights.iter().try_for_each(|height| {

@@ -194,7 +194,7 @@ impl<'a> Emit<'a> {
     fn tiles_of(&mut self, product: &Product<'_>, columns: (Val, Val), rows: Range) -> Result<(), Bug> {
         let depth = self.depth(product)?;
         let (most, vectors) = self.tile_shape();
-        let heights = self.heights(product, most);
+        let heights = self.heights(product, most, most.next_power_of_two() / 2);
         let range = self.rows_of_units(product, rows)?;
         self.column_loops(product, columns, vectors, &mut |emit, columns| {
             let right = match emit.panels[product.root].right.clone() {
@@ -224,7 +224,7 @@ impl<'a> Emit<'a> {
         let (most, vectors) = self.tile_shape();
         let extent = product.extent(product.rows);
         let tallest = if extent.as_const().is_some() { most } else { WIDE_TILE_ROWS };
-        for height in self.heights(product, tallest) {
+        for height in self.heights(product, tallest, tallest / 2) {
             self.rows_of_height(&height, None, &mut |emit, row, rows| {
                 let vectors = (most * vectors / rows).clamp(vectors, MOST_VECTORS);
                 let width = i64::from(vectors * lanes);
@@ -382,16 +382,16 @@ impl<'a> Emit<'a> {
         Ok(())
     }
 
-    /// The heights of tiles of at most `most` rows, and the rows from and to which tiles have them.
-    pub(super) fn heights(&self, product: &Product<'_>, most: u32) -> Vec<(u32, Dim, Dim)> {
+    /// The heights of tiles of at most `most` rows, and the rows from and to which tiles have them: even tiles where
+    /// the number of rows is known, else after the highest those of `lower` rows, half as many, and so on down to one.
+    pub(super) fn heights(&self, product: &Product<'_>, most: u32, lower: u32) -> Vec<(u32, Dim, Dim)> {
         let strip = self.strip.as_ref().filter(|_| product.portion == Portion::Rows);
         let first = strip.map_or_else(Dim::default, |rows| rows.first.clone());
-        let heights = self.heights_from_0(&product.extent(product.rows), most).into_iter();
+        let heights = self.heights_from_0(&product.extent(product.rows), most, lower).into_iter();
         heights.map(|(height, from, to)| (height, &first + &from, &first + &to)).collect()
     }
 
-    /// Even tiles where the number of rows is known, else ever lower ones.
-    fn heights_from_0(&self, extent: &Dim, most: u32) -> Vec<(u32, Dim, Dim)> {
+    fn heights_from_0(&self, extent: &Dim, most: u32, lower: u32) -> Vec<(u32, Dim, Dim)> {
         if let Some(extent) = extent.as_const() {
             let Some((low, higher)) = even_tiles(extent, most) else { return Vec::new() };
             let middle = Dim::constant((low + 1) * higher);
@@ -404,7 +404,7 @@ impl<'a> Emit<'a> {
         let bound = self.graph.facts.range(extent).1;
         let mut ranges = Vec::new();
         let mut from = Dim::default();
-        let lower = std::iter::successors(Some(most.next_power_of_two() / 2), |height| Some(height / 2));
+        let lower = std::iter::successors(Some(lower), |height| Some(height / 2));
         for height in std::iter::once(most).chain(lower.take_while(|height| *height > 0)) {
             if bound.is_some_and(|bound| bound < i64::from(height)) {
                 continue;
