@@ -115,7 +115,7 @@ fn compile(
 
 fn calls_of(case: &Case, function: &CheckedFunction, number: usize) -> Result<Vec<Call>, String> {
     let plain = autodiff::run(function.graph.clone()).map_err(|failure| failure.to_string())?;
-    let call = |(dims, inputs): (Vec<i64>, Vec<Value>)| {
+    let call = |(dims, inputs): run::Arguments| {
         let oracle = interp::run(&plain, &dims, &inputs).map_err(|bug| bug.to_string())?;
         Ok(Call { name: case.name.clone(), function: number, dims, inputs, oracle })
     };

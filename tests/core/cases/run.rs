@@ -33,11 +33,11 @@ pub(super) fn function(case: &Case, function: &CheckedFunction) -> Result<(), St
     Ok(())
 }
 
-/// The values of the symbols and the arguments of each call.
-pub(super) fn arguments(
-    case: &Case,
-    function: &CheckedFunction,
-) -> Result<Vec<(Vec<i64>, Vec<Value>)>, String> {
+/// The values of the symbols, and the arguments.
+pub(super) type Arguments = (Vec<i64>, Vec<Value>);
+
+/// Those of each call.
+pub(super) fn arguments(case: &Case, function: &CheckedFunction) -> Result<Vec<Arguments>, String> {
     let given = given(case, "input")?;
     let sizes: Vec<&str> = case.all("sizes").collect();
     if sizes.is_empty() && !function.graph.facts.symbols.is_empty() {
