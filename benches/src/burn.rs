@@ -32,9 +32,9 @@ pub fn make(function: &str) -> Option<Make> {
 }
 
 impl<const D: usize> Outputs for BurnTensor<D> {
-    fn push(&self, tensors: &mut Vec<Tensor>) -> Result<()> {
+    fn append_to(&self, tensors: &mut Vec<Tensor>) -> Result<()> {
         let data = self.to_data();
-        let elements = data.to_vec::<f32>().map_err(|error| format!("{error:?}"))?;
+        let elements = data.try_to_vec::<f32>().map_err(|error| format!("{error:?}"))?;
         let elements = elements.into_iter().map(f64::from).collect();
         tensors.push(ArrayD::from_shape_vec(IxDyn(&self.dims()), elements)?);
         Ok(())
@@ -45,7 +45,7 @@ impl<const D: usize> Outputs for BurnTensor<D> {
 struct Scalar(BurnTensor<1>);
 
 impl Outputs for Scalar {
-    fn push(&self, tensors: &mut Vec<Tensor>) -> Result<()> {
+    fn append_to(&self, tensors: &mut Vec<Tensor>) -> Result<()> {
         tensors.push(ndarray::arr0(f64::from(self.0.clone().into_scalar::<f32>())).into_dyn());
         Ok(())
     }
@@ -199,10 +199,11 @@ fn block_grad(p: &[Tensor]) -> Result<Box<dyn Call>> {
         let h = gelu_approximate(h + b1.clone().unsqueeze()).matmul(w2.clone().unsqueeze());
         let loss = ((x + h + b2.clone().unsqueeze()) * d.clone()).sum();
         let g = loss.backward();
-        let norm = |gain, shift| Result::Ok((gradient(&g, gain)?, gradient(&g, shift)?));
+        let norms = (gradient(&g, &g1)?, gradient(&g, &c1)?);
+        let later_norms = (gradient(&g, &g2)?, gradient(&g, &c2)?);
         let queries = (gradient(&g, &wq)?, gradient(&g, &wk)?, gradient(&g, &wv)?, gradient(&g, &wo)?);
         let wide = (gradient(&g, &w1)?, gradient(&g, &b1)?, gradient(&g, &w2)?, gradient(&g, &b2)?);
-        Ok((Scalar(loss), norm(&g1, &c1)?, queries, norm(&g2, &c2)?, wide))
+        Ok((Scalar(loss), norms, queries, later_norms, wide))
     })
 }
 

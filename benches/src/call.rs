@@ -21,11 +21,11 @@ pub type Make = fn(&[Tensor]) -> Result<Box<dyn Call>>;
 
 /// What contenders compute: arrays, scalars, and tuples of these.
 pub trait Outputs {
-    fn push(&self, tensors: &mut Vec<Tensor>) -> Result<()>;
+    fn append_to(&self, tensors: &mut Vec<Tensor>) -> Result<()>;
 }
 
 impl<T: Real, D: Dimension> Outputs for Array<T, D> {
-    fn push(&self, tensors: &mut Vec<Tensor>) -> Result<()> {
+    fn append_to(&self, tensors: &mut Vec<Tensor>) -> Result<()> {
         tensors.push(self.mapv(Into::into).into_dyn());
         Ok(())
     }
@@ -34,7 +34,7 @@ impl<T: Real, D: Dimension> Outputs for Array<T, D> {
 macro_rules! scalars {
     ($($scalar:ty),*) => { $(
         impl Outputs for $scalar {
-            fn push(&self, tensors: &mut Vec<Tensor>) -> Result<()> {
+            fn append_to(&self, tensors: &mut Vec<Tensor>) -> Result<()> {
                 tensors.push(ndarray::arr0((*self).into()).into_dyn());
                 Ok(())
             }
@@ -44,8 +44,8 @@ macro_rules! scalars {
 scalars!(f32, f64);
 
 impl<O: Outputs> Outputs for Vec<O> {
-    fn push(&self, tensors: &mut Vec<Tensor>) -> Result<()> {
-        self.iter().try_for_each(|output| output.push(tensors))
+    fn append_to(&self, tensors: &mut Vec<Tensor>) -> Result<()> {
+        self.iter().try_for_each(|output| output.append_to(tensors))
     }
 }
 
@@ -53,9 +53,9 @@ macro_rules! tuples {
     ($(($($name:ident)*))*) => { $(
         impl<$($name: Outputs),*> Outputs for ($($name,)*) {
             #[expect(non_snake_case, reason = "a type parameter names the field of its type")]
-            fn push(&self, tensors: &mut Vec<Tensor>) -> Result<()> {
+            fn append_to(&self, tensors: &mut Vec<Tensor>) -> Result<()> {
                 let ($($name,)*) = self;
-                $($name.push(tensors)?;)*
+                $($name.append_to(tensors)?;)*
                 Ok(())
             }
         }
@@ -79,7 +79,7 @@ impl<O: Outputs, F: FnMut(&mut O) -> tensorjit::Result<()>> Call for Kept<O, F> 
 
     fn outputs(&mut self) -> Result<Vec<Tensor>> {
         let mut tensors = Vec::new();
-        self.outputs.push(&mut tensors)?;
+        self.outputs.append_to(&mut tensors)?;
         Ok(tensors)
     }
 }
@@ -108,7 +108,7 @@ impl<O: Outputs, F: FnMut() -> Result<O>> Call for Returning<O, F> {
     fn outputs(&mut self) -> Result<Vec<Tensor>> {
         let mut tensors = Vec::new();
         if let Some(last) = &self.last {
-            last.push(&mut tensors)?;
+            last.append_to(&mut tensors)?;
         }
         Ok(tensors)
     }

@@ -32,7 +32,7 @@ pub fn make(function: &str) -> Option<Make> {
 }
 
 impl Outputs for CandleTensor {
-    fn push(&self, tensors: &mut Vec<Tensor>) -> Result<()> {
+    fn append_to(&self, tensors: &mut Vec<Tensor>) -> Result<()> {
         let elements = self.flatten_all()?.to_vec1::<f32>()?;
         let elements = elements.into_iter().map(f64::from).collect();
         tensors.push(ArrayD::from_shape_vec(IxDyn(self.dims()), elements)?);
@@ -72,7 +72,7 @@ fn gradients(
     returning(move || {
         let found = f(&inputs)?;
         let gradients = found.backward()?;
-        let mut outputs = if value == Value::Kept { vec![found] } else { Vec::new() };
+        let mut outputs: Vec<CandleTensor> = if value == Value::Kept { vec![found] } else { Vec::new() };
         for position in positions {
             let gradient = gradients.get(&inputs[*position]).ok_or("a gradient is missing")?;
             outputs.push(gradient.clone());

@@ -1,7 +1,8 @@
 //! The README's table, from the JSON of a run.
 
 use crate::Result;
-use crate::gates::{of_bandwidth, of_peak};
+use crate::clock::Clock;
+use crate::gates::{State, of_bandwidth, of_peak};
 use crate::report::Report;
 use crate::table::time;
 use crate::workload::Contender;
@@ -19,7 +20,7 @@ pub fn with_table(text: &str, report: &Report) -> Result<String> {
 fn table(report: &Report) -> String {
     let machine = &report.machine;
     let mut text = format!(
-        "One thread of {}, {} cores, whose one core does {:.0} GFLOP/s of f32 FMA and moves {:.1} GB/s",
+        "One thread of {} with {} cores; a core does {:.0} GFLOP/s of f32 FMA and moves {:.1} GB/s of memory",
         machine.name,
         machine.cores,
         machine.peak_f32 * 1e-9,
@@ -28,8 +29,12 @@ fn table(report: &Report) -> String {
     if !report.versions.is_empty() {
         text += &format!("; {}", report.versions.join(", "));
     }
-    text +=
-        ".\n\n| workload | tensorjit | of the machine's limit | times as fast as the best peer | peers |\n";
+    if report.clock == Clock::Cpu {
+        text += "; the time that processes compute, as others used the machine";
+    }
+    let count = |state| report.verdicts.iter().filter(|verdict| verdict.state == state).count();
+    text += &format!(". {} gates hold, {} fail.\n\n", count(State::Holds), count(State::Fails));
+    text += "| workload | tensorjit | of the machine's limit | times as fast as the best peer | peers |\n";
     text += "|---|---|---|---|---|\n";
     for row in report.rows.iter().filter(|row| row.threads == 1) {
         let Some(ours) = row.of(Contender::Tensorjit) else { continue };
@@ -58,7 +63,6 @@ fn table(report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Clock;
     use crate::machine::Machine;
 
     #[test]
