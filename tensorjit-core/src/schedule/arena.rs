@@ -1,5 +1,8 @@
 //! The arena: pieces of memory, each in use from one group of loops to another, whose sizes are formulas.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use crate::dim::Dim;
 use crate::dim::facts::Facts;
 
@@ -20,6 +23,9 @@ pub(super) struct Arena<'a> {
     pieces: Vec<Piece>,
     /// All requests, in order.
     uses: Vec<Use>,
+    /// Differences of sizes: their normal form, and whether it is never negative.  Few sizes meet again and again,
+    /// and a proof takes long.
+    known: RefCell<BTreeMap<Dim, (Dim, bool)>>,
 }
 
 struct Piece {
@@ -34,7 +40,7 @@ const ALIGN: i64 = 64;
 
 impl<'a> Arena<'a> {
     pub(super) fn new(facts: &'a Facts) -> Arena<'a> {
-        Arena { facts, pieces: Vec::new(), uses: Vec::new() }
+        Arena { facts, pieces: Vec::new(), uses: Vec::new(), known: RefCell::default() }
     }
 
     /// Bytes of the whole.
@@ -79,13 +85,24 @@ impl<'a> Arena<'a> {
         for from in 0..self.pieces.len() {
             let mut rest = -bytes;
             for (to, piece) in self.pieces.iter().enumerate().skip(from).take_while(|(_, p)| p.last < first) {
-                rest = self.facts.normalize(&(&rest + &piece.bytes));
-                if self.facts.nonneg(&rest) {
+                let enough;
+                (rest, enough) = self.difference(&rest + &piece.bytes);
+                if enough {
                     return Some((from, to + 1, rest));
                 }
             }
         }
         None
+    }
+
+    fn difference(&self, dim: Dim) -> (Dim, bool) {
+        if let Some(known) = self.known.borrow().get(&dim) {
+            return known.clone();
+        }
+        let normal = self.facts.normalize(&dim);
+        let known = (normal.clone(), self.facts.nonneg(&normal));
+        self.known.borrow_mut().insert(dim, known.clone());
+        known
     }
 
     fn split(&mut self, from: usize, to: usize, bytes: Dim, rest: Dim, last: usize) -> Dim {
@@ -102,8 +119,8 @@ impl<'a> Arena<'a> {
     fn append(&mut self, bytes: Dim, first: usize, last: usize) -> Dim {
         let mut missing = bytes.clone();
         while let Some(piece) = self.pieces.last().filter(|piece| piece.last < first) {
-            let smaller = self.facts.normalize(&(&missing - &piece.bytes));
-            if !self.facts.nonneg(&smaller) {
+            let (smaller, enough) = self.difference(&missing - &piece.bytes);
+            if !enough {
                 break;
             }
             missing = smaller;
