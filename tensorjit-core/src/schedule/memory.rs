@@ -243,9 +243,12 @@ impl<'a> Placer<'a> {
     fn panels(&mut self, group: usize, product: usize) -> [Option<Panel>; 2] {
         let root = &self.roots[product];
         let bytes = Packing::of(&self.graph.facts, root).bytes(root);
-        let own = Cut::of_product(&self.graph.facts, self.grain, root);
-        let cut = own.filter(|_| self.strip_of[group].rows == 0);
-        let is_one = tasks::batches(root).is_none();
+        let strip = self.strip_of[group];
+        let cut = match strip.rows {
+            0 => Cut::of_product(&self.graph.facts, self.grain, root),
+            _ => strip.tasks.clone(),
+        };
+        let is_one = strip.rows == 0 && tasks::batches(root).is_none();
         let slices = |bytes: &Dim| match &cut {
             Some(cut) => {
                 let Slices { bytes, stride } = Slices::new(&cut.most_tasks(), bytes, root.lane_bytes);
@@ -299,14 +302,14 @@ impl<'a> Placer<'a> {
 
     /// The memory of an operand that a map is the last to read, each element just before its own is stored.
     fn in_place(&mut self, memory: &Memory, root: usize, g: usize, last: usize) -> Option<Slot> {
-        let (whole, group) = (&self.roots[root], &self.groups[g]);
+        let (map, group) = (&self.roots[root], &self.groups[g]);
         let strip = self.strip_of[g];
-        if whole.kind != Kind::Map || group.nest == Nest::Scatter {
+        if map.kind != Kind::Map || group.nest == Nest::Scatter {
             return None;
         }
-        let ty = self.graph.ty(whole.node);
+        let ty = self.graph.ty(map.node);
         let last = self.strip_of.get(last).map_or(last, |strip| strip.groups.end - 1);
-        let operands = whole.reads.iter().filter_map(|(leaf, _)| Some((leaf, *self.by_node.get(leaf)?)));
+        let operands = map.reads.iter().filter_map(|(leaf, _)| Some((leaf, *self.by_node.get(leaf)?)));
         for (leaf, operand) in operands {
             let Some(slot) = &memory.homes[operand].arena else { continue };
             let dies = slot.lacks == 0
@@ -345,20 +348,25 @@ impl<'a> Placer<'a> {
         let size = ty.dtype.size() as i64;
         let local = |lacks: usize, rows: i64| &volume(&ty.shape[lacks..]) * &Dim::constant(rows * size);
         let slot = Slot { offset: Dim::default(), lacks: 0, strip: false, slice: None, in_place: false };
-        if group.nest == Nest::Rows && group.rows > 0 && last == g {
-            let mut bytes = local(group.rows, 1);
-            let mut slice = None;
-            let cut = Cut::of(&self.graph.facts, self.grain, self.roots, group);
-            if let Some(cut) = cut.filter(|_| strip.rows == 0) {
-                let slices = Slices::new(&cut.most_tasks(), &bytes, ty.dtype.size());
-                (bytes, slice) = (slices.bytes, Some(slices.stride));
+        let cut = match strip.rows {
+            0 => Cut::of(&self.graph.facts, self.grain, self.roots, group),
+            _ => strip.tasks.clone(),
+        };
+        let sliced = |bytes: Dim| match &cut {
+            Some(cut) => {
+                let Slices { bytes, stride } = Slices::new(&cut.most_tasks(), &bytes, ty.dtype.size());
+                (bytes, Some(stride))
             }
+            None => (bytes, None),
+        };
+        if group.nest == Nest::Rows && group.rows > 0 && last == g {
+            let (bytes, slice) = sliced(local(group.rows, 1));
             return Slot { offset: self.arena.take(&bytes, g, g), lacks: group.rows, slice, ..slot };
         }
         if strip.rows > 0 && last < strip.groups.end && group.portion != Portion::Terms {
-            let bytes = local(strip.rows, if strip.cut { HEIGHT } else { 1 });
+            let (bytes, slice) = sliced(local(strip.rows, if strip.cut { HEIGHT } else { 1 }));
             let lacks = strip.rows - usize::from(strip.cut);
-            return Slot { offset: self.arena.take(&bytes, g, last), lacks, strip: strip.cut, ..slot };
+            return Slot { offset: self.arena.take(&bytes, g, last), lacks, strip: strip.cut, slice, ..slot };
         }
         // A strip runs its groups again and again: what lives longer is in use from its first group to its last.
         let last = self.strip_of.get(last).map_or(last, |strip| strip.groups.end - 1);

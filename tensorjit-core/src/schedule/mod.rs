@@ -9,9 +9,9 @@ mod reads;
 mod roots;
 mod joint;
 mod fuse;
+pub mod tasks;
 mod strips;
 mod packing;
-pub mod tasks;
 mod arena;
 mod memory;
 mod emit;
@@ -42,7 +42,7 @@ pub fn schedule<'a>(graph: &'a Graph, states: &[u32], grain: Grain) -> Result<Sc
     let mut roots = roots::find(graph)?;
     joint::find(graph, &mut roots);
     let groups = fuse::fuse(&graph.facts, &mut roots);
-    let (groups, strips) = strips::strips(&graph.facts, &roots, groups);
+    let (groups, strips) = strips::strips(&graph.facts, &roots, groups, grain);
     let memory = memory::place(graph, &roots, &groups, &strips, states, grain);
     Ok(Schedule { graph, results: graph.outputs.len() - states.len(), roots, groups, strips, memory, grain })
 }

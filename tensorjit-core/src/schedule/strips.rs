@@ -10,12 +10,13 @@ use std::ops::Range;
 use super::fuse::{Group, Nest, Portion, aligned};
 use super::reads::At;
 use super::roots::{Kind, Root, variable};
+use super::tasks::{Cut, Grain};
 use crate::dim::Dim;
 use crate::dim::facts::Facts;
 use crate::graph::NodeId;
 
 /// Groups that run one after another for every strip of the rows that they share.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Strip {
     /// Indices of groups.
     pub(super) groups: Range<usize>,
@@ -23,6 +24,8 @@ pub(super) struct Strip {
     pub(super) rows: usize,
     /// Whether the last of these axes is cut into strips of at most [`HEIGHT`] rows; otherwise a strip is one row.
     pub(super) cut: bool,
+    /// How its batches are cut into tasks.
+    pub(super) tasks: Option<Cut>,
 }
 
 /// The most rows of a strip: enough that a product seldom reads its right operand again, few enough that what the
@@ -30,7 +33,12 @@ pub(super) struct Strip {
 pub(super) const HEIGHT: i64 = 64;
 
 /// Puts the groups into strips, and in the order of the strips.
-pub(super) fn strips(facts: &Facts, roots: &[Root], groups: Vec<Group>) -> (Vec<Group>, Vec<Strip>) {
+pub(super) fn strips(
+    facts: &Facts,
+    roots: &[Root],
+    groups: Vec<Group>,
+    grain: Grain,
+) -> (Vec<Group>, Vec<Strip>) {
     let computed = groups.iter().enumerate().flat_map(|(g, group)| group.roots().map(move |root| (root, g)));
     let group_of = computed.map(|(root, g)| (roots[root].node, g)).collect();
     let mut former = Former { facts, roots, groups, group_of, done: BTreeSet::new() };
@@ -43,7 +51,12 @@ pub(super) fn strips(facts: &Facts, roots: &[Root], groups: Vec<Group>) -> (Vec<
         ordered.extend(
             forming.members.into_iter().map(|(g, portion)| Group { portion, ..former.groups[g].clone() }),
         );
-        strips.push(Strip { groups: from..ordered.len(), ..strip });
+        let batch = strip.rows - usize::from(strip.cut);
+        let tasks = match batch {
+            0 => None,
+            _ => Cut::of_strip(facts, grain, roots, &ordered[from..], batch),
+        };
+        strips.push(Strip { groups: from..ordered.len(), tasks, ..strip });
     }
 }
 
@@ -99,7 +112,7 @@ impl Former<'_> {
     fn strip(&self, forming: &Forming) -> Strip {
         let alone = forming.members.len() == 1;
         let cut = !alone && forming.members.iter().any(|(_, portion)| *portion != Portion::Whole);
-        Strip { groups: 0..0, rows: if alone { 0 } else { forming.rows }, cut }
+        Strip { groups: 0..0, rows: if alone { 0 } else { forming.rows }, cut, tasks: None }
     }
 
     /// The product that a group computes.

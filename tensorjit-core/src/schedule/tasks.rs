@@ -49,9 +49,15 @@ const TILE_ROWS: i64 = 6;
 pub(super) const PRODUCT_BYTE: i64 = 4;
 pub(super) const PACKING_BYTE: i64 = 40;
 
-/// Estimated picoseconds of all rows of a group together.
+/// Estimated picoseconds of the multiply-adds of a product.
+fn product_work(root: &Root) -> Dim {
+    let terms = &volume(&root.parallel) * &volume(&root.folded);
+    &terms * &Dim::constant(PRODUCT_BYTE * root.lane_bytes as i64)
+}
+
+/// Estimated picoseconds of all rows of a group together, products aside.
 fn work(roots: &[Root], group: &Group) -> Dim {
-    group.roots().fold(Dim::default(), |sum, root| {
+    group.roots().filter(|root| roots[*root].kind != Kind::Product).fold(Dim::default(), |sum, root| {
         let root = &roots[root];
         let elements = &volume(&root.parallel) * &volume(&root.folded);
         let accesses = root.reads.len() as i64 + i64::from(root.folded.is_empty());
@@ -89,11 +95,28 @@ impl Cut {
         shared.then_some(Cut { axis, units, work })
     }
 
+    /// The cut of a strip into indices of its first `batch` axes, `groups` being what it runs; none where no call
+    /// shares it.
+    pub(super) fn of_strip(
+        facts: &Facts,
+        grain: Grain,
+        roots: &[Root],
+        groups: &[Group],
+        batch: usize,
+    ) -> Option<Cut> {
+        let units = volume(&roots[*groups.first()?.stages.first()?.first()?].parallel[..batch]);
+        let work = groups.iter().fold(Dim::default(), |sum, group| {
+            let products = group.roots().filter(|root| roots[*root].kind == Kind::Product);
+            products.fold(&sum + &work(roots, group), |sum, root| &sum + &product_work(&roots[root]))
+        });
+        let shared = !units.is(1) && facts.range(&work).1.is_none_or(|most| most >= grain.group);
+        shared.then_some(Cut { axis: None, units, work })
+    }
+
     /// The cut of a product with its epilogue; none where no call shares it.  Over batches the units are products;
     /// otherwise they are the tiles of one product, of which there are as many at most.
     pub(super) fn of_product(facts: &Facts, grain: Grain, root: &Root) -> Option<Cut> {
-        let work = &volume(&root.parallel) * &volume(&root.folded);
-        let work = &work * &Dim::constant(PRODUCT_BYTE * root.lane_bytes as i64);
+        let work = product_work(root);
         let units = match batches(root) {
             Some(batches) => batches,
             None => {

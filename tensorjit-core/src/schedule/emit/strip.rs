@@ -1,9 +1,11 @@
 //! Strips: loops over batches, and over strips of rows, within which groups run one after another.
 
+use super::tasks::Range;
 use super::{Emit, Var};
 use crate::diag::Bug;
 use crate::dim::Dim;
 use crate::lanes::{Cmp, Lanes, Prim, Val};
+use crate::schedule::reads::volume;
 use crate::schedule::strips::{HEIGHT, Strip};
 
 /// The rows of the strip at hand.
@@ -26,15 +28,31 @@ impl Emit<'_> {
     pub(super) fn strip(&mut self, strip: &Strip) -> Result<(), Bug> {
         let first = &self.groups[strip.groups.start];
         let extents = self.roots[first.stages[0][0]].parallel[..strip.rows].to_vec();
-        let batch = strip.rows - usize::from(strip.cut);
-        self.nest(&extents[..batch], &[], &mut |emit, at, _| {
-            match extents.get(batch) {
-                Some(extent) => emit.cut_rows(strip, extent, at)?,
-                None => emit.members(strip, at)?,
-            }
-            Ok(Vec::new())
-        })?;
-        Ok(())
+        let (batch, rows) = extents.split_at(strip.rows - usize::from(strip.cut));
+        self.shared(strip.tasks.as_ref(), &mut |emit, range| {
+            emit.batches(strip, batch, rows.first(), range, &mut Vec::new())
+        })
+    }
+
+    /// Loops over the axes of the batches, or the part of them in a range.
+    fn batches(
+        &mut self,
+        strip: &Strip,
+        batch: &[Dim],
+        rows: Option<&Dim>,
+        range: Range,
+        at: &mut Vec<Dim>,
+    ) -> Result<(), Bug> {
+        match (batch.split_first(), rows) {
+            (Some((extent, inner)), _) => self.rows_in(extent, &volume(inner), range, |emit, sym, range| {
+                at.push(Dim::sym(sym));
+                emit.batches(strip, inner, rows, range, at)?;
+                at.pop();
+                Ok(Vec::new())
+            }),
+            (None, Some(extent)) => self.cut_rows(strip, extent, at),
+            (None, None) => self.members(strip, at),
+        }
     }
 
     fn members(&mut self, strip: &Strip, at: &[Dim]) -> Result<(), Bug> {
