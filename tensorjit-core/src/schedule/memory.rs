@@ -238,6 +238,15 @@ impl<'a> Placer<'a> {
         }
     }
 
+    /// The groups in which memory is in use that groups `first` to `last` of a strip use.  Of the tasks of a strip each
+    /// may be at another group, and slices of other sizes lie elsewhere.
+    fn in_use(strip: &Strip, first: usize, last: usize) -> (usize, usize) {
+        match strip.tasks {
+            Some(_) => (strip.groups.start, strip.groups.end - 1),
+            None => (first, last),
+        }
+    }
+
     /// Memory for the panels of a product.  The block of the right operand is packed for all tasks of one product, and
     /// for each where every task has products of its own.
     fn panels(&mut self, group: usize, product: usize) -> [Option<Panel>; 2] {
@@ -266,8 +275,9 @@ impl<'a> Placer<'a> {
             (tile, block) => tile.or(block).map(|bytes| slices(&bytes)),
         };
         let left = bytes.left.map(|bytes| slices(&bytes));
+        let (first, last) = Placer::in_use(strip, group, group);
         let mut place = |(bytes, slice): (Dim, Option<Dim>)| Panel {
-            offset: self.arena.take(&bytes, group, group),
+            offset: self.arena.take(&bytes, first, last),
             slice,
         };
         [left.map(&mut place), right.map(&mut place)]
@@ -361,12 +371,16 @@ impl<'a> Placer<'a> {
         };
         if group.nest == Nest::Rows && group.rows > 0 && last == g {
             let (bytes, slice) = sliced(local(group.rows, 1));
-            return Slot { offset: self.arena.take(&bytes, g, g), lacks: group.rows, slice, ..slot };
+            let (first, last) = Placer::in_use(strip, g, g);
+            let offset = self.arena.take(&bytes, first, last);
+            return Slot { offset, lacks: group.rows, slice, ..slot };
         }
         if strip.rows > 0 && last < strip.groups.end && group.portion != Portion::Terms {
             let (bytes, slice) = sliced(local(strip.rows, if strip.cut { HEIGHT } else { 1 }));
             let lacks = strip.rows - usize::from(strip.cut);
-            return Slot { offset: self.arena.take(&bytes, g, last), lacks, strip: strip.cut, slice, ..slot };
+            let (first, last) = Placer::in_use(strip, g, last);
+            let offset = self.arena.take(&bytes, first, last);
+            return Slot { offset, lacks, strip: strip.cut, slice, ..slot };
         }
         // A strip runs its groups again and again: what lives longer is in use from its first group to its last.
         let last = self.strip_of.get(last).map_or(last, |strip| strip.groups.end - 1);

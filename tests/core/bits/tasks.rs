@@ -6,7 +6,7 @@ use tensorjit_core::testing::{Side, crew};
 use super::{Compiled, assert_equal};
 
 /// Functions with every form of nest.
-const FUNCTIONS: [&str; 19] = [
+const FUNCTIONS: [&str; 20] = [
     "pub fn flat<M, N>(x: f32[M, N], y: f32[M, N]) -> f32[M, N] { tanh(x) * y + 1 }",
     "pub fn spread<M, N>(x: f32[M, N], b: f32[N], c: f32[M, 1]) -> f32[M, N] { x * b + c }",
     "pub fn turned<M, N>(x: f32[M, N]) -> f32[N, M] { permute(x, (1, 0)) * 2 }",
@@ -24,6 +24,7 @@ const FUNCTIONS: [&str; 19] = [
     "pub fn fixed<M, N>(x: f32[M, N], a: f32[130, 140], b: f32[140, 170]) -> (f32[130, 170], f32[M, N]) { (a @ b, x + 1) }",
     "pub fn learn<M, N>(x: f32[M, N], w: f32[N, 150], b: f32[150]) -> (f32, f32[N, 150], f32[150]) { let e = tanh(x @ w + b); let l = sum(e * e); (l, grad(l, w), grad(l, b)) }",
     "pub fn attend<M, N>(q: f32[3, M, 9], k: f32[3, N, 9], v: f32[3, N, 5], d: f32[3, M, 5]) -> (f32[3, M, 5], f32[3, M, 9], f32[3, N, 9], f32[3, N, 5]) where N >= 1 { let y = softmax(q @ permute(k, (0, 2, 1))) @ v; let (a, b, c) = vjp(y, (q, k, v), d); (y, a, b, c) }",
+    "pub fn heads<M, N>(q: f32[2, 3, M, 24], k: f32[2, 3, N, 24], v: f32[2, 3, N, 24], d: f32[2, 3, M, 24]) -> (f32, f32[2, 3, M, 24], f32[2, 3, N, 24], f32[2, 3, N, 24]) where N >= 1 { let y = softmax(q @ permute(k, (0, 1, 3, 2))) @ v; let l = sum(y * d); let (a, b, c) = grad(l, (q, k, v)); (l, a, b, c) }",
     "pub fn chain<M, N>(a: f32[4, M, N], b: f32[4, N, 7], c: f32[4, M, 7]) -> f32[4, 7, 7] { permute(tanh(a @ b), (0, 2, 1)) @ c }",
     "pub fn state<M, N>(x: &mut f32[M, N], y: f32[M, N]) -> f32 { x = 0.9 * x + y; sum(x) }",
 ];
@@ -32,7 +33,8 @@ const FUNCTIONS: [&str; 19] = [
 const GRAINS: [Grain; 2] = [Grain { group: 0, task: 1 }, Grain { group: 20_000, task: 50_000 }];
 
 /// Around the ends of pieces, rows, blocks and tiles, and of the most tasks.
-const SIZES: [(i64, i64); 7] = [(1, 1), (2, 129), (63, 40), (65, 128), (130, 257), (600, 35), (70, 1040)];
+const SIZES: [(i64, i64); 8] =
+    [(1, 1), (2, 129), (63, 40), (65, 128), (130, 257), (600, 35), (70, 1040), (128, 130)];
 
 #[test]
 fn tasks_change_no_bit() {
