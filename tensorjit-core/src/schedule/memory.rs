@@ -8,7 +8,7 @@ use super::fuse::{Group, Nest, Portion, aligned};
 use super::order::{LANES_BYTES, is_one_block};
 use super::packing::Packing;
 use super::reads::{At, volume};
-use super::roots::{Kind, Root, stored, variable};
+use super::roots::{Kind, Root, stored};
 use super::strips::{HEIGHT, Strip};
 use super::tasks::{self, Cut, Grain, Slices};
 use crate::dim::Dim;
@@ -190,21 +190,12 @@ impl<'a> Placer<'a> {
 
     /// Whether a root may be stored to the buffer of state `input` at once: nothing reads the old value later.
     fn may_overwrite(&self, root: usize, input: u32) -> bool {
-        let (group, stage) = self.position[root];
         let of_input = |node: NodeId| self.graph.node(node).op == Op::Input(input);
         let saved = self.graph.outputs.iter().any(|output| of_input(stored(self.graph, *output)));
-        let rank = self.roots[root].parallel.len();
+        let mut readers = self.readers.iter().filter(|(leaf, _)| of_input(**leaf)).flat_map(|(_, r)| r);
         !saved
             && self.roots[root].kind == Kind::Map
-            && self.readers.iter().filter(|(leaf, _)| of_input(**leaf)).flat_map(|(_, readers)| readers).all(
-                |(reader, at)| {
-                    let (g, s) = self.position[*reader];
-                    let same_element = matches!(at, At::Axes(index)
-                        if index.len() == rank && index.iter().enumerate().all(|(i, x)| *x == variable(i)));
-                    g < self.strip_of[group].groups.start
-                        || (*reader == root || (g, s) == (group, stage)) && same_element
-                },
-            )
+            && readers.all(|(reader, at)| self.reads_before(*reader, at, root))
     }
 
     fn place_roots(&mut self, memory: &mut Memory) {
@@ -217,8 +208,7 @@ impl<'a> Placer<'a> {
                 let in_registers = |reader: usize, at: &At| {
                     let (group_of, stage) = self.position[reader];
                     let row_value = group.nest == Nest::Rows && self.roots[root].parallel.len() == group.rows;
-                    let aligned = matches!(at, At::Axes(index)
-                        if index.iter().enumerate().all(|(i, x)| *x == variable(i)));
+                    let aligned = matches!(at, At::Axes(index) if aligned(index) == index.len());
                     group_of == g && aligned && (stage == self.position[root].1 || row_value)
                 };
                 let from_memory: Vec<_> =
@@ -345,8 +335,7 @@ impl<'a> Placer<'a> {
         }
         let At::Axes(index) = at else { return false };
         let rank = self.roots[root].parallel.len();
-        let same_element =
-            index.len() == rank && aligned(index) == rank && self.roots[reader].kind == Kind::Map;
+        let same_element = index.len() == rank && aligned(index) == rank;
         let same_row = self.groups[own].nest == Nest::Rows && aligned(index) >= self.groups[own].rows;
         g == own && (stage < own_stage && same_row || stage == own_stage && same_element)
     }
