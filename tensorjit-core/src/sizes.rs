@@ -87,7 +87,7 @@ fn attributes(op: &Op, sizes: &mut Vec<Size>) {
         Op::Slice(op) => sizes.extend(op.ranges.iter().map(|range| free(&range.start))),
         Op::Pad(op) => sizes.extend(op.axes.iter().map(|axis| free(&axis.low))),
         // All their dimensions are extents of the result or of operands.
-        Op::Iota(_) | Op::Broadcast(_) | Op::Reshape(_) | Op::ScatterAdd(_) => {}
+        Op::Iota(_) | Op::Broadcast(_) | Op::Reshape(_) | Op::Gather(_) | Op::Scatter(_) => {}
         Op::Input(_)
         | Op::Constant(_)
         | Op::Elementwise(_)
@@ -96,7 +96,7 @@ fn attributes(op: &Op, sizes: &mut Vec<Size>) {
         | Op::Reduce(_)
         | Op::ArgReduce(_)
         | Op::Contract(_)
-        | Op::Gather(_)
+        | Op::Cumulate(_)
         | Op::Variable(_)
         | Op::StopGradient
         // Both are gone once a graph is simplified.

@@ -131,6 +131,7 @@ macro_rules! topics {
 
 topics! {
     language
+    running
     elementwise
     kinks
     reductions

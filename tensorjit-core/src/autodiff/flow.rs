@@ -67,6 +67,7 @@ impl Flow {
 pub(super) fn masks(op: &Op) -> bool {
     let by_mask = matches!(op, Op::Elementwise(Ew::Select | Ew::Dmul) | Op::Region(_));
     let by_position =
-        matches!(op, Op::Slice(_) | Op::Pad(_) | Op::Concat(_) | Op::Gather(_) | Op::ScatterAdd(_));
+        matches!(op, Op::Slice(_) | Op::Pad(_) | Op::Concat(_) | Op::Gather(_) | Op::Scatter(_));
+    let by_position = by_position || matches!(op, Op::Cumulate(op) if op.exclusive);
     by_mask || by_position
 }

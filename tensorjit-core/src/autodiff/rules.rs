@@ -29,7 +29,8 @@ pub(super) fn linearize(
         Op::Reduce(op) => op.linearize(site, tangents)?,
         Op::Contract(op) => op.linearize(site, tangents)?,
         Op::Gather(op) => op.linearize(site, tangents)?,
-        Op::ScatterAdd(op) => op.linearize(site, tangents)?,
+        Op::Scatter(op) => op.linearize(site, tangents)?,
+        Op::Cumulate(op) => op.linearize(site, tangents)?,
         Op::Variable(_) => only(tangents)?,
         Op::StopGradient => None,
         Op::Input(_) | Op::Constant(_) | Op::DimValue(_) | Op::Iota(_) | Op::ArgReduce(_) => {
@@ -65,7 +66,8 @@ pub(super) fn transpose(
         Op::Reduce(op) => op.transpose(site, linear, cotangent.node),
         Op::Contract(op) => op.transpose(site, linear, cotangent.node),
         Op::Gather(op) => op.transpose(site, linear, cotangent.node),
-        Op::ScatterAdd(op) => op.transpose(site, linear, cotangent.node),
+        Op::Scatter(op) => op.transpose(site, linear, cotangent.node),
+        Op::Cumulate(op) => op.transpose(site, linear, cotangent.node),
         Op::Variable(_) => Ok(vec![Some(cotangent.node)]),
         op => Err(Bug::new("autodiff", format!("{op:?} is not linear"))),
     }

@@ -222,7 +222,7 @@ impl Checker<'_> {
             DType::I64 => indices,
             _ => self.add(Op::Elementwise(Ew::Cast(DType::I64)), &[indices], at)?,
         };
-        Ok(Operand::Node(self.add(Op::Gather(Gather { axis }), &[source, indices], at)?))
+        Ok(Operand::Node(self.add(Op::Gather(Gather::one(axis)), &[source, indices], at)?))
     }
 
     /// Removes the axes of which one element was taken.

@@ -38,10 +38,12 @@ pub enum Op {
     ArgReduce(arg_reduce::ArgReduce),
     /// Sum of products over paired axes: matrix products of any rank.
     Contract(contract::Contract),
-    /// Elements of the first operand at the indices of the second, along one axis.
+    /// Folds that run along an axis: running sums, products, extremes and recurrences.
+    Cumulate(cumulate::Cumulate),
+    /// Elements of the first operand at the places that the others name.
     Gather(gather::Gather),
-    /// Adds the elements of the second operand into zeros at the indices of the first, along one axis.
-    ScatterAdd(scatter_add::ScatterAdd),
+    /// The first operand with the elements of the last put at, or combined with, the places that the others name.
+    Scatter(scatter::Scatter),
     /// A variable that the user named and differentiates by: the identity, never merged with another.
     Variable(u32),
     /// The identity, whose derivative is zero.
@@ -78,8 +80,9 @@ impl Op {
             | Op::Reduce(_)
             | Op::ArgReduce(_)
             | Op::Contract(_)
+            | Op::Cumulate(_)
             | Op::Gather(_)
-            | Op::ScatterAdd(_)
+            | Op::Scatter(_)
             | Op::Variable(_)
             | Op::StopGradient
             | Op::Derivative(_)
@@ -111,7 +114,8 @@ pub(super) fn infer(graph: &Graph, op: &Op, inputs: &[NodeId]) -> Result<Type, B
         Op::ArgReduce(op) => op.infer(facts, &types),
         Op::Contract(op) => op.infer(facts, &types),
         Op::Gather(op) => op.infer(facts, &types),
-        Op::ScatterAdd(op) => op.infer(facts, &types),
+        Op::Cumulate(op) => op.infer(facts, &types),
+        Op::Scatter(op) => op.infer(facts, &types),
         Op::Variable(_) | Op::StopGradient => match types.as_slice() {
             [ty] => Ok((*ty).clone()),
             _ => Err(Bug::new("graph", "an identity takes one operand")),

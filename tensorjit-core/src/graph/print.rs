@@ -15,6 +15,7 @@
 use std::fmt;
 
 use super::ops::constant::Constant;
+use super::ops::indexing::Indexing;
 use super::ops::pad::PadAxis;
 use super::ops::slice::Range;
 use super::{Graph, NodeId, Op, Type};
@@ -94,7 +95,8 @@ pub fn name(op: &Op) -> &'static str {
         }
         Op::Contract(_) => "contract",
         Op::Gather(_) => "gather",
-        Op::ScatterAdd(_) => "scatter_add",
+        Op::Scatter(_) => "scatter",
+        Op::Cumulate(_) => "cumulate",
         Op::Variable(_) => "variable",
         Op::StopGradient => "stop_gradient",
         Op::Derivative(op) => op.name(),
@@ -122,14 +124,26 @@ fn attributes(facts: &Facts, op: &Op) -> Vec<String> {
         Op::Reduce(op) => vec![format!("{:?}", op.kind).to_lowercase(), format!("axes = {:?}", op.axes)],
         Op::ArgReduce(op) => vec![axis(&op.axis)],
         Op::Contract(op) => vec![format!("batch = {:?}", op.batch), format!("sum = {:?}", op.sum)],
-        Op::Gather(op) => vec![axis(&op.axis)],
-        Op::ScatterAdd(op) => vec![
-            axis(&op.axis),
-            format!("extent = {}", facts.show(&op.extent)),
-            format!("index_rank = {}", op.index_rank),
-        ],
+        Op::Gather(op) => indexing(facts, &op.indexing),
+        Op::Cumulate(op) => [Some(op.fold.name().to_owned()), Some(axis(&op.axis))]
+            .into_iter()
+            .chain([op.reverse.then(|| "reverse".to_owned()), op.exclusive.then(|| "exclusive".to_owned())])
+            .flatten()
+            .collect(),
+        Op::Scatter(op) => {
+            [op.combine.name().to_owned()].into_iter().chain(indexing(facts, &op.indexing)).collect()
+        }
         Op::Region(op) => vec![format!("output = {}", op.output)],
     }
+}
+
+/// The attributes of a gather or scatter; a window stands behind its axis.
+fn indexing(facts: &Facts, indexing: &Indexing) -> Vec<String> {
+    let axes = list(&indexing.axes, |indexed| match &indexed.window {
+        Some(window) => format!("{} window {}", indexed.axis, facts.show(window)),
+        None => indexed.axis.to_string(),
+    });
+    vec![format!("axes = {axes}"), format!("batch = {:?}", indexing.batch), format!("at = {}", indexing.at)]
 }
 
 /// A constant so that its bits can be told; only NaN has payloads.

@@ -57,7 +57,8 @@ impl Op {
                     (*low, *extent) = (form(low), form(extent));
                 }
             }
-            Op::ScatterAdd(op) => op.extent = form(&op.extent),
+            Op::Gather(op) => op.indexing.with_dims(form),
+            Op::Scatter(op) => op.indexing.with_dims(form),
             Op::Input(_)
             | Op::Constant(_)
             | Op::Elementwise(_)
@@ -66,7 +67,7 @@ impl Op {
             | Op::Reduce(_)
             | Op::ArgReduce(_)
             | Op::Contract(_)
-            | Op::Gather(_)
+            | Op::Cumulate(_)
             | Op::Variable(_)
             | Op::StopGradient => {}
             Op::Derivative(_) | Op::Region(_) => {

@@ -62,7 +62,8 @@ fn apply(
         Op::ArgReduce(op) => op.eval(env, operands, shape),
         Op::Contract(op) => op.eval(env, operands, shape),
         Op::Gather(op) => op.eval(env, operands, shape),
-        Op::ScatterAdd(op) => op.eval(env, operands, shape),
+        Op::Scatter(op) => op.eval(env, operands, shape),
+        Op::Cumulate(op) => op.eval(env, operands, shape),
         Op::Variable(_) | Op::StopGradient => match operands {
             [operand] => Ok((*operand).clone()),
             _ => Err(bug("an identity takes one operand")),

@@ -53,6 +53,8 @@ pub(super) enum Nest {
     Product,
     /// The updates of a scatter in order.
     Scatter,
+    /// Folds that run along an axis, each by itself.
+    Cumulate,
 }
 
 /// More roots than this do not share loops: they would run out of registers and of streams.
@@ -110,6 +112,7 @@ impl Fuser<'_> {
             Kind::Map | Kind::Fold | Kind::Across | Kind::Dot => Nest::Rows,
             Kind::Product => Nest::Product,
             Kind::Scatter => Nest::Scatter,
+            Kind::Cumulate => Nest::Cumulate,
         };
         let mut group =
             Group { nest, rows: root.parallel.len(), stages: vec![vec![first]], portion: Portion::Whole };
@@ -175,7 +178,7 @@ impl Fuser<'_> {
 
     /// The rows that remain if `candidate` became a stage of the group.
     fn opens_stage(&self, group: &Group, root: &Root) -> Option<usize> {
-        if group.nest != Nest::Rows || matches!(root.kind, Kind::Product | Kind::Scatter) {
+        if group.nest != Nest::Rows || matches!(root.kind, Kind::Product | Kind::Scatter | Kind::Cumulate) {
             return None;
         }
         let rows = self.common_rows(group, root);

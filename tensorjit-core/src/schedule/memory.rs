@@ -304,7 +304,7 @@ impl<'a> Placer<'a> {
     fn in_place(&mut self, memory: &Memory, root: usize, g: usize, last: usize) -> Option<Slot> {
         let (map, group) = (&self.roots[root], &self.groups[g]);
         let strip = self.strip_of[g];
-        if map.kind != Kind::Map || group.nest == Nest::Scatter {
+        if map.kind != Kind::Map || matches!(group.nest, Nest::Scatter | Nest::Cumulate) {
             return None;
         }
         let ty = self.graph.ty(map.node);

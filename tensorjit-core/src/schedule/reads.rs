@@ -101,11 +101,9 @@ pub(super) fn collect(
             }
             Op::Gather(op) => {
                 let rank = graph.ty(inputs[1]).rank();
-                work.push((inputs[1], at[op.axis..op.axis + rank].to_vec()));
+                let (points, index) = op.indexing.split(&at, rank, Dim::constant(0));
+                work.extend(inputs[1..].iter().map(|indices| (*indices, points.to_vec())));
                 let mut leaves = Found::default();
-                let mut index = at[..op.axis].to_vec();
-                index.push(Dim::constant(0));
-                index.extend_from_slice(&at[op.axis + rank..]);
                 collect(graph, is_leaf, inputs[0], &index, &mut leaves)?;
                 found.reads.extend(leaves.reads.into_iter().map(|(leaf, _)| (leaf, At::Data)));
                 found.counts.extend(leaves.counts);

@@ -23,8 +23,10 @@ pub(super) enum Kind {
     Product,
     /// A contraction whose right operand has none: a fold of products.
     Dot,
-    /// A sum of elements into computed places.
+    /// Elements changed at computed places.
     Scatter,
+    /// A fold that runs along an axis.
+    Cumulate,
 }
 
 /// Along which axis neighbouring elements of a product's operand are neighbours in memory, or the same element.
@@ -177,7 +179,8 @@ fn root(graph: &Graph, is_leaf: &dyn Fn(NodeId) -> bool, node: NodeId) -> Result
             root.kind = if inner { Kind::Dot } else { Kind::Product };
             root.by_lanes = root.kind == Kind::Dot;
         }
-        Op::ScatterAdd(_) => root.kind = Kind::Scatter,
+        Op::Scatter(_) => root.kind = Kind::Scatter,
+        Op::Cumulate(_) => root.kind = Kind::Cumulate,
         _ => {}
     }
     let mut found = Found::default();
@@ -364,8 +367,8 @@ impl Costs {
         let i = node.0 as usize;
         self.cost[i] = inputs.iter().map(|id| self.cost[id.0 as usize]).fold(0, u32::saturating_add);
         match &graph.node(node).op {
-            Op::Reduce(_) | Op::ArgReduce(_) => self.keep(graph, node),
-            Op::ScatterAdd(_) => {
+            Op::Reduce(_) | Op::ArgReduce(_) | Op::Cumulate(_) => self.keep(graph, node),
+            Op::Scatter(_) => {
                 for input in &inputs {
                     self.keep_if(graph, *input, WORTH_KEEPING);
                 }

@@ -14,14 +14,16 @@ use tensorjit_core::graph::ops::broadcast::Broadcast;
 use tensorjit_core::graph::ops::concat::Concat;
 use tensorjit_core::graph::ops::constant::Constant;
 use tensorjit_core::graph::ops::contract::Contract;
+use tensorjit_core::graph::ops::cumulate::{Cumulate, Running};
 use tensorjit_core::graph::ops::derivative::Derivative;
 use tensorjit_core::graph::ops::gather::Gather;
+use tensorjit_core::graph::ops::indexing::Indexing;
 use tensorjit_core::graph::ops::pad::{Pad, PadAxis};
 use tensorjit_core::graph::ops::permute::Permute;
 use tensorjit_core::graph::ops::reduce::{Reduce, ReduceKind};
 use tensorjit_core::graph::ops::region::Region;
 use tensorjit_core::graph::ops::reshape::Reshape;
-use tensorjit_core::graph::ops::scatter_add::ScatterAdd;
+use tensorjit_core::graph::ops::scatter::{Combine, Scatter};
 use tensorjit_core::graph::ops::slice::{Range, Slice};
 use tensorjit_core::graph::table::Ew;
 use tensorjit_core::graph::table::row::TypeRule;
@@ -204,6 +206,7 @@ impl Builder {
                 let found = self.op(Op::ArgReduce(ArgReduce { least, axis }), &[wide])?;
                 Ok((self.float_of(found)?, from & !FIXED))
             }
+            Kind::Running => self.running(step, x, from),
             Kind::Region => self.region(step),
             Kind::Mark => {
                 self.variables += 1;
@@ -344,13 +347,28 @@ impl Builder {
         let bounded = self.tame(y, FIXED, -1.5, 3.5, true)?;
         let place_of = self.ew(Ew::Cast(DType::I64), &[bounded])?;
         let axis = place(to, FIXED);
-        let found = if step.choice & 1 == 0 {
-            self.op(Op::Gather(Gather { axis }), &[x, place_of])?
-        } else {
-            let extent = Dim::constant(FIXED_EXTENT);
-            self.op(Op::ScatterAdd(ScatterAdd { axis, extent, index_rank: 1 }), &[place_of, x])?
+        let combine = match step.choice % 8 {
+            0..4 => return Ok((self.op(Op::Gather(Gather::one(axis)), &[x, place_of])?, to)),
+            4 => Combine::Set,
+            5 => Combine::Max,
+            6 => Combine::Mul,
+            _ => Combine::Add,
         };
-        Ok((found, to))
+        let updates = self.ew(Ew::Sin, &[x])?;
+        let scatter = Scatter { combine, indexing: Indexing::one(axis) };
+        Ok((self.op(Op::Scatter(scatter), &[x, place_of, updates])?, to))
+    }
+
+    fn running(&mut self, step: &Step, x: NodeId, from: Axes) -> Result<(NodeId, Axes), Bug> {
+        let to = from | FIXED;
+        let x = self.fit(x, from, to)?;
+        let folds = [Running::Sum, Running::Prod, Running::Max, Running::Min, Running::Linear];
+        let fold = folds[usize::from(step.choice) % folds.len()];
+        let (reverse, exclusive) = (step.choice & 16 != 0, step.choice & 32 != 0);
+        let sine = self.ew(Ew::Sin, &[x])?;
+        let operands = if fold == Running::Linear { vec![sine, x] } else { vec![x] };
+        let op = Cumulate { fold, axis: place(to, FIXED), reverse, exclusive };
+        Ok((self.op(Op::Cumulate(op), &operands)?, to))
     }
 
     /// `sin(p) * q` and `select(p > q, p, sin(p))`, one of which is the result.

@@ -40,10 +40,12 @@ pub(crate) enum Kind {
     Contract,
     /// Movement of elements that ends in the shape it started from.
     Move,
-    /// A gather, or its transpose, along the constant axis.
+    /// A gather or scatter along the constant axis.
     Index,
     /// The place of an extreme along the constant axis.
     ArgReduce,
+    /// A running fold along the constant axis.
+    Running,
     /// A sub-graph.
     Region,
     /// A named variable, or the end of derivatives.
@@ -59,6 +61,7 @@ pub(crate) fn recipes() -> impl Strategy<Value = Recipe> {
         3 => Just(Kind::Move),
         1 => Just(Kind::Index),
         1 => Just(Kind::ArgReduce),
+        1 => Just(Kind::Running),
         1 => Just(Kind::Region),
         1 => Just(Kind::Mark),
     ];

@@ -4,12 +4,19 @@ use crate::autodiff;
 use crate::dim::{Dim, Sym};
 use crate::graph::ops::broadcast::Broadcast;
 use crate::graph::ops::contract::Contract;
+use crate::graph::ops::cumulate::{Cumulate, Running};
 use crate::graph::ops::derivative::Derivative;
+use crate::graph::ops::indexing::Indexing;
+use crate::graph::ops::iota::Iota;
 use crate::graph::ops::reduce::{Reduce, ReduceKind};
-use crate::graph::sketch::{Sketch, floats};
+use crate::graph::ops::reshape::Reshape;
+use crate::graph::ops::scatter::{Combine, Scatter};
+use crate::graph::sketch::{Sketch, dim, floats, n};
+use crate::graph::table::Ew;
 use crate::graph::value::Value;
 use crate::graph::{Graph, Input, NodeId, Op};
 use crate::interp;
+use tensorjit_runtime::abi::DType;
 
 impl Sketch {
     /// An input of f64.
@@ -46,6 +53,33 @@ impl Sketch {
     /// The product of two matrices.
     pub(super) fn matmul(&mut self, a: NodeId, b: NodeId) -> NodeId {
         self.add(Op::Contract(Contract { batch: Vec::new(), sum: vec![(1, 0)] }), &[a, b])
+    }
+
+    /// `0, 1, ..` in row-major order.
+    pub(super) fn counter(&mut self, shape: &[Dim]) -> NodeId {
+        let extent = shape.iter().fold(Dim::constant(1), |count, extent| &count * extent);
+        let counter = self.add(Op::Iota(Iota { dtype: DType::I64, extent }), &[]);
+        self.add(Op::Reshape(Reshape { shape: shape.to_vec() }), &[counter])
+    }
+
+    /// A scatter of four updates to two of three places.
+    pub(super) fn scatter(&mut self, combine: Combine) -> NodeId {
+        let (base, x) = (self.variable(&[n(), dim(3)]), self.variable(&[n(), dim(4)]));
+        let x = self.ew(Ew::Sin, &[x]);
+        let place = self.counter(&[dim(4)]);
+        let two = self.number(2.0, place);
+        let place = self.ew(Ew::Rem, &[place, two]);
+        self.add(Op::Scatter(Scatter { combine, indexing: Indexing::one(1) }), &[base, place, x])
+    }
+
+    /// A running fold of functions of variables.
+    pub(super) fn running(&mut self, fold: Running, reverse: bool, exclusive: bool) -> NodeId {
+        let mut operands = Vec::new();
+        for _ in 0..fold.operands() {
+            let x = self.variable(&[n(), dim(4), dim(2)]);
+            operands.push(self.ew(Ew::Sin, &[x]));
+        }
+        self.add(Op::Cumulate(Cumulate { fold, axis: 1, reverse, exclusive }), &operands)
     }
 
     pub(super) fn grad(&mut self, y: NodeId, x: NodeId) -> NodeId {

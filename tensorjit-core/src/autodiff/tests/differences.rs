@@ -6,15 +6,17 @@ use super::build::{Random, tensor};
 use crate::graph::ops::arg_reduce::ArgReduce;
 use crate::graph::ops::concat::Concat;
 use crate::graph::ops::contract::Contract;
+use crate::graph::ops::cumulate::Running;
 use crate::graph::ops::dim_value::DimValue;
 use crate::graph::ops::gather::Gather;
+use crate::graph::ops::indexing::{Indexed, Indexing};
 use crate::graph::ops::iota::Iota;
 use crate::graph::ops::pad::{Pad, PadAxis};
 use crate::graph::ops::permute::Permute;
 use crate::graph::ops::reduce::ReduceKind;
 use crate::graph::ops::region::Region;
 use crate::graph::ops::reshape::Reshape;
-use crate::graph::ops::scatter_add::ScatterAdd;
+use crate::graph::ops::scatter::{Combine, Scatter};
 use crate::graph::ops::slice::{Range, Slice};
 use crate::graph::sketch::{Sketch, dim, m, n};
 use crate::graph::table::Ew;
@@ -90,16 +92,38 @@ const CASES: &[Case] = &[
         let x = b.ew(Ew::Square, &[x]);
         let place = b.add(Op::Iota(Iota { dtype: DType::I64, extent: dim(6) }), &[]);
         let place = b.add(Op::Reshape(Reshape { shape: vec![dim(2), dim(3)] }), &[place]);
-        b.add(Op::Gather(Gather { axis: 1 }), &[x, place])
+        b.add(Op::Gather(Gather::one(1)), &[x, place])
     }),
-    case("scatter_add", -2.0, 2.0, |b| {
-        let x = b.variable(&[n(), dim(4)]);
+    case("gather of windows with batches", -2.0, 2.0, |b| {
+        let x = b.variable(&[dim(2), dim(5), dim(4)]);
         let x = b.ew(Ew::Square, &[x]);
-        let place = b.add(Op::Iota(Iota { dtype: DType::I64, extent: dim(4) }), &[]);
-        let two = b.number(2.0, place);
-        let place = b.ew(Ew::Rem, &[place, two]);
-        b.add(Op::ScatterAdd(ScatterAdd { axis: 1, extent: dim(3), index_rank: 1 }), &[place, x])
+        let place = b.counter(&[dim(3), dim(2)]);
+        let window = Indexed { axis: 1, window: Some(dim(2)) };
+        let indexing =
+            Indexing { axes: vec![window, Indexed { axis: 2, window: None }], batch: vec![(0, 1)], at: 1 };
+        b.add(Op::Gather(Gather { indexing }), &[x, place, place])
     }),
+    case("scatter_add", -2.0, 2.0, |b| b.scatter(Combine::Add)),
+    case("scatter_set", -2.0, 2.0, |b| b.scatter(Combine::Set)),
+    case("scatter_mul", -2.0, 2.0, |b| b.scatter(Combine::Mul)),
+    case("scatter_max", -2.0, 2.0, |b| b.scatter(Combine::Max)),
+    case("scatter_min", -2.0, 2.0, |b| b.scatter(Combine::Min)),
+    case("scatter of windows", -2.0, 2.0, |b| {
+        let (base, updates) = (b.variable(&[dim(5), n()]), b.variable(&[dim(3), dim(2), n()]));
+        let updates = b.ew(Ew::Square, &[updates]);
+        let place = b.counter(&[dim(3)]);
+        let axes = vec![Indexed { axis: 0, window: Some(dim(2)) }];
+        let indexing = Indexing { axes, batch: vec![], at: 0 };
+        b.add(Op::Scatter(Scatter { indexing, combine: Combine::Set }), &[base, place, updates])
+    }),
+    case("running sum", -2.0, 2.0, |b| b.running(Running::Sum, false, true)),
+    case("running product", -2.0, 2.0, |b| b.running(Running::Prod, false, false)),
+    case("running product of the others", -2.0, 2.0, |b| b.running(Running::Prod, true, true)),
+    case("running maximum", -2.0, 2.0, |b| b.running(Running::Max, false, false)),
+    case("running minimum from the end", -2.0, 2.0, |b| b.running(Running::Min, true, false)),
+    case("recurrence", -2.0, 2.0, |b| b.running(Running::Linear, false, false)),
+    case("recurrence from the end", -2.0, 2.0, |b| b.running(Running::Linear, true, false)),
+    case("recurrence of the others", -2.0, 2.0, |b| b.running(Running::Linear, false, true)),
     case("broadcast", -2.0, 2.0, |b| {
         let x = b.variable(&[dim(2), dim(1)]);
         let x = b.ew(Ew::Square, &[x]);

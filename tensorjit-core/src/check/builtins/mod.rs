@@ -3,6 +3,7 @@
 mod choose;
 mod combine;
 mod create;
+mod cumulate;
 mod matmul;
 mod movement;
 mod reduce;
@@ -41,6 +42,7 @@ const fn row(
 }
 
 const REDUCE: &[&str] = &["x", "axis", "keepdims"];
+const RUNNING: &[&str] = &["x", "axis", "reverse", "exclusive"];
 
 /// All of them, by family.
 #[rustfmt::skip]
@@ -69,6 +71,12 @@ static TABLE: &[Builtin] = &[
     row("argmin", REDUCE, 1, "argmin(x, axis = all, keepdims = false)", reduce::argmin),
     row("size", &["x", "axis"], 1, "size(x, axis = all)", reduce::size),
     row("ceil_div", &["a", "b"], 2, "ceil_div(a, b)", reduce::ceil_div),
+
+    row("cumsum", RUNNING, 1, "cumsum(x, axis = 0, reverse = false, exclusive = false)", cumulate::cumsum),
+    row("cumprod", RUNNING, 1, "cumprod(x, axis = 0, reverse = false, exclusive = false)", cumulate::cumprod),
+    row("cummax", RUNNING, 1, "cummax(x, axis = 0, reverse = false, exclusive = false)", cumulate::cummax),
+    row("cummin", RUNNING, 1, "cummin(x, axis = 0, reverse = false, exclusive = false)", cumulate::cummin),
+    row("linear_recurrence", &["a", "b", "axis", "reverse"], 2, "linear_recurrence(a, b, axis = 0, reverse = false)", cumulate::linear_recurrence),
 
     row("matmul", &["a", "b"], 2, "matmul(a, b)", matmul::matmul),
     row("dot", &["a", "b"], 2, "dot(a, b)", matmul::dot),

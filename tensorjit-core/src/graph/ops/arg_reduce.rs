@@ -36,7 +36,8 @@ impl ArgReduce {
         Ok(Value { dtype: DType::I64, shape: shape.to_vec(), elements })
     }
 
-    fn find(&self, elements: &[Element]) -> Result<Element, Bug> {
+    /// The winner of elements that follow one another along the axis.
+    pub(super) fn find(&self, elements: &[Element]) -> Result<Element, Bug> {
         let mut best = 0;
         for (position, element) in elements.iter().enumerate() {
             if self.beats(*element, elements[best]) {

@@ -1,92 +1,86 @@
-//! Elements at computed indices along one axis.
+//! Elements at computed places.
 
-use super::fold;
-use super::scatter_add::ScatterAdd;
+use super::indexing::Indexing;
+use super::scatter::{Combine, Scatter};
 use super::site::Site;
 use crate::diag::Bug;
 use crate::dim::facts::Facts;
 use crate::graph::value::{Element, Env, Value};
 use crate::graph::{NodeId, Op, Type};
-use tensorjit_runtime::abi::DType;
 
-/// Operands are the source and an `i64` tensor of indices, whose axes take the place of the axis.
-/// Indices out of range are clamped; the axis is not empty.
+/// Operands are the source and the indices.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Gather {
-    /// The axis of the source.
-    pub axis: usize,
+    /// Which elements.
+    pub indexing: Indexing,
 }
 
 impl Gather {
+    /// Along one axis, whose place those of the indices take.
+    pub fn one(axis: usize) -> Gather {
+        Gather { indexing: Indexing::one(axis) }
+    }
+
+    /// Along one axis, for each element of the indices one.
+    pub fn along(axis: usize, rank: usize) -> Gather {
+        Gather { indexing: Indexing::along(axis, rank) }
+    }
+
     /// The type of the result.
-    pub fn infer(&self, _facts: &Facts, inputs: &[&Type]) -> Result<Type, Bug> {
-        let [source, indices] = super::operands("gather", inputs)?;
-        if self.axis >= source.rank() || indices.dtype != DType::I64 {
-            return Err(Bug::new(
-                "graph",
-                format!("gather from {source:?} along axis {} at {indices:?}", self.axis),
-            ));
-        }
-        let mut shape = source.shape.clone();
-        shape.splice(self.axis..=self.axis, indices.shape.iter().cloned());
-        Ok(source.with_shape(shape))
+    pub fn infer(&self, facts: &Facts, inputs: &[&Type]) -> Result<Type, Bug> {
+        let Some((source, indices)) = inputs.split_first() else {
+            return Err(Bug::new("graph", "gather from nothing"));
+        };
+        Ok(source.with_shape(self.indexing.infer(facts, source, indices)?))
     }
 
     /// The value for the values of the operands.
-    pub fn eval(&self, _env: &Env, operands: &[&Value], shape: &[usize]) -> Result<Value, Bug> {
-        let [source, indices] = super::operands("gather", operands)?;
-        let rank = indices.shape.len();
-        let mut from = vec![0; source.shape.len()];
+    pub fn eval(&self, env: &Env, operands: &[&Value], shape: &[usize]) -> Result<Value, Bug> {
+        let Some((source, indices)) = operands.split_first() else {
+            return Err(Bug::new("interp", "gather from nothing"));
+        };
         Value::build(source.dtype, shape, |index| {
-            let place = indices.at(&index[self.axis..self.axis + rank]);
-            from[..self.axis].copy_from_slice(&index[..self.axis]);
-            from[self.axis] = clamp(place, source.shape[self.axis])?;
-            from[self.axis + 1..].copy_from_slice(&index[self.axis + rank..]);
-            let found = source.at(&from);
-            Ok(Element { error: found.error.max(place.error), ..found })
+            let (place, error) = self.indexing.place(env, indices, &source.shape, index)?;
+            let found = source.at(&place);
+            Ok(Element { error: found.error.max(error), ..found })
         })
     }
 
     /// The tangent for the tangent of the source.
     pub fn linearize(&self, site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Option<NodeId>, Bug> {
         let Some(tangent) = tangents.first().copied().flatten() else { return Ok(None) };
-        let indices = site.input(1)?;
-        site.add(Op::Gather(self.clone()), &[tangent, indices]).map(Some)
+        let inputs = [&[tangent], &site.inputs[1..]].concat();
+        site.add(Op::Gather(self.clone()), &inputs).map(Some)
     }
 
     /// The cotangent of the source.
     pub fn transpose(
         &self,
         site: &mut Site,
-        _linear: &[bool],
+        linear: &[bool],
         cotangent: NodeId,
     ) -> Result<Vec<Option<NodeId>>, Bug> {
-        let (source, indices) = (site.input(0)?, site.input(1)?);
-        let extent = site.ty(source).shape[self.axis].clone();
-        let index_rank = site.ty(indices).rank();
-        let scatter = ScatterAdd { axis: self.axis, extent, index_rank };
-        Ok(vec![Some(site.add(Op::ScatterAdd(scatter), &[indices, cotangent])?), None])
+        let source = site.ty(site.input(0)?);
+        let zeros = site.zeros(&source)?;
+        let scatter = Scatter { indexing: self.indexing.clone(), combine: Combine::Add };
+        let inputs = [&[zeros], &site.inputs[1..], &[cotangent]].concat();
+        let mut found = vec![None; linear.len()];
+        found[0] = Some(site.add(Op::Scatter(scatter), &inputs)?);
+        Ok(found)
     }
-}
-
-/// The position that an index means on an axis that is not empty.
-pub(super) fn clamp(index: Element, extent: usize) -> Result<usize, Bug> {
-    let Some(last) = extent.checked_sub(1) else {
-        return Err(Bug::new("interp", "an index into an empty axis"));
-    };
-    Ok(usize::try_from(fold::int(index)).map_or(0, |index| index.min(last)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tensorjit_runtime::abi::DType;
 
     /// The axis, the shape and the elements of the indices, the shape and the elements of the result.
     type Case = (usize, &'static [usize], &'static [i64], &'static [usize], &'static [f64]);
 
     fn eval(axis: usize, indices: &Value, shape: &[usize]) -> Result<Vec<f64>, Bug> {
         let source = Value::floats(DType::F64, &[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-        Gather { axis }.eval(&Env { dims: &[] }, &[&source, indices], shape).map(|value| value.to_f64())
+        Gather::one(axis).eval(&Env { dims: &[] }, &[&source, indices], shape).map(|value| value.to_f64())
     }
 
     #[test]
@@ -108,7 +102,7 @@ mod tests {
         let source = Value::floats(DType::F64, &[2], &[1.0, 2.0]);
         let mut indices = Value::ints(DType::I64, &[2], &[0, 1]);
         indices.elements[1].error = f64::INFINITY;
-        let found = Gather { axis: 0 }.eval(&Env { dims: &[] }, &[&source, &indices], &[2]).unwrap();
+        let found = Gather::one(0).eval(&Env { dims: &[] }, &[&source, &indices], &[2]).unwrap();
         assert_eq!(found.elements.iter().map(|e| e.error).collect::<Vec<_>>(), [0.0, f64::INFINITY]);
     }
 }

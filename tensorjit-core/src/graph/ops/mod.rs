@@ -17,8 +17,10 @@ pub mod concat;
 pub mod reduce;
 pub mod arg_reduce;
 pub mod contract;
+pub mod cumulate;
+pub mod indexing;
 pub mod gather;
-pub mod scatter_add;
+pub mod scatter;
 pub mod derivative;
 pub mod region;
 

@@ -2,6 +2,7 @@
 
 mod across;
 mod blocks;
+mod cumulate;
 mod fold;
 mod index;
 mod lanes;
@@ -164,6 +165,7 @@ impl Emit<'_> {
         match group.nest {
             Nest::Product => self.product(&group.stages[0], group.portion, prefix),
             Nest::Scatter => self.scatter(group),
+            Nest::Cumulate => self.cumulate(group),
             Nest::Rows => self.rows(group, prefix),
         }
     }

@@ -8,6 +8,7 @@ use super::{Emit, Stored, Var};
 use crate::diag::Bug;
 use crate::dim::Dim;
 use crate::graph::ops::constant::Constant;
+use crate::graph::ops::indexing::{Indexed, Indexing};
 use crate::graph::ops::{Guard, Source};
 use crate::graph::{NodeId, Op};
 use crate::lanes::{Cmp, Lanes, Prim, Val};
@@ -67,14 +68,8 @@ impl Emit<'_> {
                 self.load_leaf(inputs[0], &offset)
             }
             Op::Gather(op) => {
-                let rank = graph.ty(inputs[1]).rank();
-                let index = self.value(inputs[1], &at[op.axis..op.axis + rank])?;
-                let extent = graph.ty(inputs[0]).shape[op.axis].clone();
-                let index = self.clamped(index, &extent)?;
-                let mut inner = at[..op.axis].to_vec();
-                inner.push(index);
-                inner.extend_from_slice(&at[op.axis + rank..]);
-                self.value(inputs[0], &inner)
+                let place = self.place(&op.indexing, inputs[0], &inputs[1..], at)?;
+                self.value(inputs[0], &place)
             }
             _ => match reads::sources(graph, node, at) {
                 Some(sources) => self.choose(node, &sources),
@@ -90,17 +85,39 @@ impl Emit<'_> {
         function.lower(&mut self.b, args)
     }
 
-    fn is_leaf(&self, node: NodeId) -> bool {
+    pub(super) fn is_leaf(&self, node: NodeId) -> bool {
         self.stored.contains_key(&node) || matches!(self.graph.node(node).op, Op::Input(_))
     }
 
-    fn load_leaf(&mut self, node: NodeId, offset: &Dim) -> Result<Val, Bug> {
+    pub(super) fn load_leaf(&mut self, node: NodeId, offset: &Dim) -> Result<Val, Bug> {
         let buf = match (&self.graph.node(node).op, self.stored.get(&node)) {
             (_, Some(Stored { buf, skip: 0, strip: false, .. })) => *buf,
             (Op::Input(input), None) => self.arguments[*input as usize],
             _ => return Err(Bug::new("schedule", format!("{node:?} is reshaped but stands in rows"))),
         };
         self.load_at(buf, offset)
+    }
+
+    /// The index into `source` that indices name for the gathered element at `at`.
+    pub(super) fn place(
+        &mut self,
+        indexing: &Indexing,
+        source: NodeId,
+        indices: &[NodeId],
+        at: &[Dim],
+    ) -> Result<Vec<Dim>, Bug> {
+        let graph = self.graph;
+        let rank = graph.ty(indices[0]).rank();
+        let (points, mut place) = indexing.split(at, rank, Dim::constant(0));
+        for (Indexed { axis, window }, indices) in indexing.axes.iter().zip(indices) {
+            let mut extent = graph.ty(source).shape[*axis].clone();
+            if let Some(window) = window {
+                extent = &(&extent - window) + &Dim::constant(1);
+            }
+            let index = self.value(*indices, points)?;
+            place[*axis] = &place[*axis] + &self.clamped(index, &extent)?;
+        }
+        Ok(place)
     }
 
     /// A computed index as a loop variable, clamped into the axis.
