@@ -132,6 +132,7 @@ macro_rules! topics {
 topics! {
     language
     running
+    indexing
     elementwise
     kinks
     reductions

@@ -1,6 +1,6 @@
 //! Indexing and slicing: ranges with proven bounds, dropped axes, and gathers.
 
-use tensorjit_runtime::abi::{DType, Relation};
+use tensorjit_runtime::abi::Relation;
 
 use super::report::{Checked, counted};
 use super::scope::Checker;
@@ -12,7 +12,6 @@ use crate::dim::facts::Verdict;
 use crate::graph::ops::gather::Gather;
 use crate::graph::ops::reshape::Reshape;
 use crate::graph::ops::slice::{Range, Slice};
-use crate::graph::table::Ew;
 use crate::graph::{NodeId, Op};
 use crate::syntax::ast::{Expr, IndexItem};
 
@@ -50,8 +49,8 @@ impl Checker<'_> {
             return Err(stop);
         }
         let sliced = self.take_ranges(operand, &steps, &shape, at)?;
-        let gathered = self.take_gather(sliced, &steps, at)?;
-        Ok(self.drop_axes(gathered, &steps, at)?.value())
+        let dropped = self.drop_axes(sliced, &steps, at)?;
+        Ok(self.take_gather(dropped, &steps, at)?.value())
     }
 
     /// One item for each axis: the first `..` stands for as many axes as the others leave.
@@ -148,20 +147,7 @@ impl Checker<'_> {
             }
             return Ok(Step::Drop(index));
         }
-        let indices = self.typed(&value.value, value.at)?;
-        if !self.graph.ty(indices).dtype.is_int() {
-            let found = self.show_type(self.graph.ty(indices));
-            let message = format!("an index is an integer or a tensor of integers, this is {found}");
-            return self.fail("index-type", value.at, message);
-        }
-        self.demand(
-            extent,
-            Relation::Ge,
-            &Dim::constant(1),
-            at,
-            "an axis that is indexed must not be empty",
-        )?;
-        self.note_index(indices, extent);
+        let indices = self.index_of(&value, extent, at)?;
         Ok(Step::Gather(indices, value.at))
     }
 
@@ -204,25 +190,27 @@ impl Checker<'_> {
         self.apply(Op::Slice(Slice { ranges }), &[operand], taken, at)
     }
 
+    /// Takes the elements that index tensors name; the axes of which one element was taken are gone.
     fn take_gather(&mut self, operand: Operand, steps: &[Step], at: Origin) -> Checked<Operand> {
-        let mut gathers = steps.iter().enumerate().filter_map(|(axis, step)| match step {
-            Step::Gather(indices, place) => Some((axis, *indices, *place)),
-            _ => None,
-        });
-        let Some((axis, indices, _)) = gathers.next() else { return Ok(operand) };
-        if let Some((_, _, second)) = gathers.next() {
-            let message = "only one axis can be indexed by a tensor";
-            return self.fail("index-type", second, message);
+        let left = steps.iter().filter(|step| !matches!(step, Step::Drop(_)));
+        let indexed: Vec<(usize, NodeId, Origin)> = left
+            .enumerate()
+            .filter_map(|(axis, step)| match step {
+                Step::Gather(indices, place) => Some((axis, *indices, *place)),
+                _ => None,
+            })
+            .collect();
+        if indexed.is_empty() {
+            return Ok(operand);
         }
         let source = match operand {
             Operand::Node(id) => id,
             Operand::Literal(literal) => return Err(self.open_literal(&literal, at)),
         };
-        let indices = match self.graph.ty(indices).dtype {
-            DType::I64 => indices,
-            _ => self.add(Op::Elementwise(Ew::Cast(DType::I64)), &[indices], at)?,
-        };
-        Ok(Operand::Node(self.add(Op::Gather(Gather::one(axis)), &[source, indices], at)?))
+        let rank = self.graph.ty(source).rank();
+        let (indexing, indices) = self.indexing(&indexed, rank, at)?;
+        let inputs = [&[source], indices.as_slice()].concat();
+        Ok(Operand::Node(self.add(Op::Gather(Gather { indexing }), &inputs, at)?))
     }
 
     /// Removes the axes of which one element was taken.
@@ -230,21 +218,9 @@ impl Checker<'_> {
         if !steps.iter().any(|step| matches!(step, Step::Drop(_))) {
             return Ok(operand);
         }
-        let full = self.shape(&operand);
-        let mut extents = full.into_iter();
-        let mut shape = Vec::new();
-        for step in steps {
-            match step {
-                Step::Keep(_) => shape.extend(extents.next()),
-                Step::Drop(_) => {
-                    extents.next();
-                }
-                Step::Gather(indices, _) => {
-                    let rank = self.graph.ty(*indices).rank();
-                    shape.extend(extents.by_ref().take(rank));
-                }
-            }
-        }
+        let extents = self.shape(&operand).into_iter().zip(steps);
+        let kept = extents.filter(|(_, step)| !matches!(step, Step::Drop(_)));
+        let shape: Vec<Dim> = kept.map(|(extent, _)| extent).collect();
         self.apply(Op::Reshape(Reshape { shape: shape.clone() }), &[operand], shape, at)
     }
 }

@@ -10,11 +10,12 @@ use crate::syntax::ast::Function;
 use crate::syntax::parse_function_text;
 
 /// The texts, by family.
-const TEXTS: [&str; 4] = [
+const TEXTS: [&str; 5] = [
     include_str!("prelude/statistics.tj"),
     include_str!("prelude/activation.tj"),
     include_str!("prelude/normalization.tj"),
     include_str!("prelude/loss.tj"),
+    include_str!("prelude/indexing.tj"),
 ];
 
 /// How every function starts: no line inside a function does.

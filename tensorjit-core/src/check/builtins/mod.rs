@@ -6,6 +6,7 @@ mod create;
 mod cumulate;
 mod matmul;
 mod movement;
+mod place;
 mod reduce;
 
 use super::call::Call;
@@ -42,6 +43,7 @@ const fn row(
 }
 
 const REDUCE: &[&str] = &["x", "axis", "keepdims"];
+const SCATTER: &[&str] = &["base", "indices", "updates", "axis"];
 const RUNNING: &[&str] = &["x", "axis", "reverse", "exclusive"];
 
 /// All of them, by family.
@@ -94,6 +96,17 @@ static TABLE: &[Builtin] = &[
     row("concat", &["tensors", "axis"], 1, "concat([a, b], axis = 0)", combine::concat),
     row("stack", &["tensors", "axis"], 1, "stack([a, b], axis = 0)", combine::stack),
     row("indices", &["x", "extent"], 2, "indices(x, N)", combine::indices),
+
+    row("take", &["x", "indices", "axis"], 2, "take(x, indices, axis = 0)", place::take),
+    row("take_along_axis", &["x", "indices", "axis"], 2, "take_along_axis(x, indices, axis = 0)", place::take_along_axis),
+    row("put_along_axis", &["x", "indices", "values", "axis", "mode"], 3, "put_along_axis(x, indices, values, axis = 0, mode = \"set\")", place::put_along_axis),
+    row("scatter_set", SCATTER, 3, "scatter_set(base, indices, updates, axis = 0)", place::scatter_set),
+    row("scatter_add", SCATTER, 3, "scatter_add(base, indices, updates, axis = 0)", place::scatter_add),
+    row("scatter_mul", SCATTER, 3, "scatter_mul(base, indices, updates, axis = 0)", place::scatter_mul),
+    row("scatter_max", SCATTER, 3, "scatter_max(base, indices, updates, axis = 0)", place::scatter_max),
+    row("scatter_min", SCATTER, 3, "scatter_min(base, indices, updates, axis = 0)", place::scatter_min),
+    row("dynamic_slice", &["x", "starts", "sizes"], 3, "dynamic_slice(x, (i, j), [n, m])", place::dynamic_slice),
+    row("dynamic_update_slice", &["x", "update", "starts"], 3, "dynamic_update_slice(x, update, (i, j))", place::dynamic_update_slice),
 
     row("gelu", &["x", "approximate"], 1, "gelu(x, approximate = \"none\")", choose::gelu),
     row("mse", &["prediction", "target", "reduction"], 2, "mse(prediction, target, reduction = \"mean\")", choose::mse),
