@@ -62,9 +62,23 @@ impl Program {
 
     /// Compiles a graph that is prepared.
     pub fn of(prepared: Prepared, states: &[u32], watch: &mut Watch<'_>) -> Result<Program, Failure> {
+        Program::at_levels(usize::MAX, prepared, states, watch)
+    }
+
+    /// Compiles a graph that is prepared for the highest level of this machine alone.
+    pub fn highest(prepared: Prepared, states: &[u32], watch: &mut Watch<'_>) -> Result<Program, Failure> {
+        Program::at_levels(1, prepared, states, watch)
+    }
+
+    fn at_levels(
+        count: usize,
+        prepared: Prepared,
+        states: &[u32],
+        watch: &mut Watch<'_>,
+    ) -> Result<Program, Failure> {
         let triple = "x86_64-unknown-linux-gnu";
         let all = targets::targets(triple, None).map_err(|error| Bug::new("testing", error.to_string()))?;
-        let all: Vec<_> = all.into_iter().filter(|target| has(target.level)).collect();
+        let all: Vec<_> = all.into_iter().filter(|target| has(target.level)).take(count).collect();
         let lowered = prepared.lower(&all, watch)?;
         let highest = lowered.kernels.first().cloned();
         let mut levels = Vec::new();

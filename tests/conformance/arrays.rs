@@ -1,0 +1,70 @@
+//! The arrays of a file, of any element type that the language has.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::path::Path;
+
+use ndarray_npy::{NpzReader, ReadNpzError, ReadableElement};
+use tensorjit::ndarray::{IxDyn, OwnedRepr};
+use tensorjit_core::graph::value::Value;
+use tensorjit_runtime::abi::DType;
+
+/// Arrays by name; those of other element types are left out.
+pub(crate) struct Arrays(BTreeMap<String, Value>);
+
+impl Arrays {
+    /// Reads a file.
+    pub(crate) fn read(path: &Path) -> Result<Arrays, String> {
+        let fail = |what: &dyn std::fmt::Display| format!("{}: {what}", path.display());
+        let file = File::open(path).map_err(|error| fail(&error))?;
+        let mut archive = NpzReader::new(file).map_err(|error| fail(&error))?;
+        let mut arrays = BTreeMap::new();
+        for name in archive.names().map_err(|error| fail(&error))? {
+            if let Some(value) = array(&mut archive, &name).map_err(|error| fail(&error))? {
+                arrays.insert(name, value);
+            }
+        }
+        Ok(Arrays(arrays))
+    }
+
+    /// An array; an error where there is none of the name.
+    pub(crate) fn get(&self, name: &str) -> Result<&Value, String> {
+        self.find(name).ok_or_else(|| format!("the file has no `{name}` of a type of the language"))
+    }
+
+    /// An array, if there is one of the name.
+    pub(crate) fn find(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+}
+
+fn array<R: Read + Seek>(archive: &mut NpzReader<R>, name: &str) -> Result<Option<Value>, ReadNpzError> {
+    if let Some((shape, x)) = elements::<f32, R>(archive, name)? {
+        let x: Vec<f64> = x.into_iter().map(f64::from).collect();
+        return Ok(Some(Value::floats(DType::F32, &shape, &x)));
+    }
+    if let Some((shape, x)) = elements::<f64, R>(archive, name)? {
+        return Ok(Some(Value::floats(DType::F64, &shape, &x)));
+    }
+    if let Some((shape, x)) = elements::<i32, R>(archive, name)? {
+        let x: Vec<i64> = x.into_iter().map(i64::from).collect();
+        return Ok(Some(Value::ints(DType::I32, &shape, &x)));
+    }
+    if let Some((shape, x)) = elements::<i64, R>(archive, name)? {
+        return Ok(Some(Value::ints(DType::I64, &shape, &x)));
+    }
+    Ok(elements::<bool, R>(archive, name)?.map(|(shape, x)| Value::bools(&shape, &x)))
+}
+
+/// The shape and the elements in row-major order; nothing where the array is of another type.
+fn elements<T: ReadableElement + Copy, R: Read + Seek>(
+    archive: &mut NpzReader<R>,
+    name: &str,
+) -> Result<Option<(Vec<usize>, Vec<T>)>, ReadNpzError> {
+    match archive.by_name::<OwnedRepr<T>, IxDyn>(name) {
+        Ok(array) => Ok(Some((array.shape().to_vec(), array.iter().copied().collect()))),
+        Err(ReadNpzError::Npy(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
