@@ -97,6 +97,7 @@ fn attributes(op: &Op, sizes: &mut Vec<Size>) {
         | Op::ArgReduce(_)
         | Op::Contract(_)
         | Op::Cumulate(_)
+        | Op::Sort(_)
         | Op::Variable(_)
         | Op::StopGradient
         // Both are gone once a graph is simplified.

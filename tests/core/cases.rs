@@ -133,6 +133,7 @@ topics! {
     language
     running
     indexing
+    sorting
     elementwise
     kinks
     reductions

@@ -33,7 +33,7 @@ pub(super) fn linearize(
         Op::Cumulate(op) => op.linearize(site, tangents)?,
         Op::Variable(_) => only(tangents)?,
         Op::StopGradient => None,
-        Op::Input(_) | Op::Constant(_) | Op::DimValue(_) | Op::Iota(_) | Op::ArgReduce(_) => {
+        Op::Input(_) | Op::Constant(_) | Op::DimValue(_) | Op::Iota(_) | Op::ArgReduce(_) | Op::Sort(_) => {
             return Err(Bug::new("autodiff", format!("{:?} has a tangent", node.op)).into());
         }
         Op::Derivative(op) => {

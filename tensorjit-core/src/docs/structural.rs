@@ -132,6 +132,14 @@ pub(super) const STRUCTURAL: &[Structural] = &[
         derivative: "`cumsum`: linear, its transpose runs from the other end; `cumprod`: a recurrence without division, exact at zeros; `cummax`, `cummin`: that of the first extreme so far; a recurrence: a recurrence",
     },
     Structural {
+        variants: &["Sort"],
+        op: "sort",
+        written: "`argsort`, and by it `sort`, `top_k`",
+        types: "any, to i64",
+        doc: "The indices that sort along an axis. Equal elements keep their order; NaN comes last, from the greatest down too.",
+        derivative: "0: integers carry no derivative; that of `sort` and `top_k` goes with the elements",
+    },
+    Structural {
         variants: &["Gather"],
         op: "gather",
         written: "`x[index]`, `take`, `take_along_axis`, `dynamic_slice`, `diagonal`",

@@ -40,6 +40,8 @@ pub enum Op {
     Contract(contract::Contract),
     /// Folds that run along an axis: running sums, products, extremes and recurrences.
     Cumulate(cumulate::Cumulate),
+    /// The indices that sort the elements along an axis.
+    Sort(sort::Sort),
     /// Elements of the first operand at the places that the others name.
     Gather(gather::Gather),
     /// The first operand with the elements of the last put at, or combined with, the places that the others name.
@@ -81,6 +83,7 @@ impl Op {
             | Op::ArgReduce(_)
             | Op::Contract(_)
             | Op::Cumulate(_)
+            | Op::Sort(_)
             | Op::Gather(_)
             | Op::Scatter(_)
             | Op::Variable(_)
@@ -115,6 +118,7 @@ pub(super) fn infer(graph: &Graph, op: &Op, inputs: &[NodeId]) -> Result<Type, B
         Op::Contract(op) => op.infer(facts, &types),
         Op::Gather(op) => op.infer(facts, &types),
         Op::Cumulate(op) => op.infer(facts, &types),
+        Op::Sort(op) => op.infer(facts, &types),
         Op::Scatter(op) => op.infer(facts, &types),
         Op::Variable(_) | Op::StopGradient => match types.as_slice() {
             [ty] => Ok((*ty).clone()),

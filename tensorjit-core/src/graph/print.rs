@@ -97,6 +97,7 @@ pub fn name(op: &Op) -> &'static str {
         Op::Gather(_) => "gather",
         Op::Scatter(_) => "scatter",
         Op::Cumulate(_) => "cumulate",
+        Op::Sort(_) => "sort",
         Op::Variable(_) => "variable",
         Op::StopGradient => "stop_gradient",
         Op::Derivative(op) => op.name(),
@@ -124,6 +125,8 @@ fn attributes(facts: &Facts, op: &Op) -> Vec<String> {
         Op::Reduce(op) => vec![format!("{:?}", op.kind).to_lowercase(), format!("axes = {:?}", op.axes)],
         Op::ArgReduce(op) => vec![axis(&op.axis)],
         Op::Contract(op) => vec![format!("batch = {:?}", op.batch), format!("sum = {:?}", op.sum)],
+        Op::Sort(op) if op.descending => vec![axis(&op.axis), "descending".to_owned()],
+        Op::Sort(op) => vec![axis(&op.axis)],
         Op::Gather(op) => indexing(facts, &op.indexing),
         Op::Cumulate(op) => [Some(op.fold.name().to_owned()), Some(axis(&op.axis))]
             .into_iter()

@@ -68,6 +68,7 @@ impl Op {
             | Op::ArgReduce(_)
             | Op::Contract(_)
             | Op::Cumulate(_)
+            | Op::Sort(_)
             | Op::Variable(_)
             | Op::StopGradient => {}
             Op::Derivative(_) | Op::Region(_) => {

@@ -64,6 +64,7 @@ fn apply(
         Op::Gather(op) => op.eval(env, operands, shape),
         Op::Scatter(op) => op.eval(env, operands, shape),
         Op::Cumulate(op) => op.eval(env, operands, shape),
+        Op::Sort(op) => op.eval(env, operands, shape),
         Op::Variable(_) | Op::StopGradient => match operands {
             [operand] => Ok((*operand).clone()),
             _ => Err(bug("an identity takes one operand")),

@@ -55,6 +55,8 @@ pub(super) enum Nest {
     Scatter,
     /// Folds that run along an axis, each by itself.
     Cumulate,
+    /// Rows that are sorted, each by itself.
+    Sort,
 }
 
 /// More roots than this do not share loops: they would run out of registers and of streams.
@@ -113,6 +115,7 @@ impl Fuser<'_> {
             Kind::Product => Nest::Product,
             Kind::Scatter => Nest::Scatter,
             Kind::Cumulate => Nest::Cumulate,
+            Kind::Sort => Nest::Sort,
         };
         let mut group =
             Group { nest, rows: root.parallel.len(), stages: vec![vec![first]], portion: Portion::Whole };
@@ -178,7 +181,9 @@ impl Fuser<'_> {
 
     /// The rows that remain if `candidate` became a stage of the group.
     fn opens_stage(&self, group: &Group, root: &Root) -> Option<usize> {
-        if group.nest != Nest::Rows || matches!(root.kind, Kind::Product | Kind::Scatter | Kind::Cumulate) {
+        if group.nest != Nest::Rows
+            || matches!(root.kind, Kind::Product | Kind::Scatter | Kind::Cumulate | Kind::Sort)
+        {
             return None;
         }
         let rows = self.common_rows(group, root);

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::arena::{Arena, Use};
+use super::emit::sort;
 use super::fuse::{Group, Nest, Portion, aligned};
 use super::order::{LANES_BYTES, is_one_block};
 use super::packing::Packing;
@@ -13,6 +14,7 @@ use super::strips::{HEIGHT, Strip};
 use super::tasks::{self, Cut, Grain, Slices};
 use crate::dim::Dim;
 use crate::graph::{Graph, NodeId, Op};
+use tensorjit_runtime::abi::DType;
 
 /// Where a root is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,6 +27,8 @@ pub(super) struct Home {
     pub(super) panels: [Option<Panel>; 2],
     /// Of a fold across rows: the accumulators of each axis of the rows, outermost first.
     pub(super) accumulators: Vec<Accumulators>,
+    /// Memory in which rows are sorted, with its element types.
+    pub(super) scratch: Vec<(DType, Panel)>,
     /// Where the sums of a product stand between blocks of terms, where it may have several.
     pub(super) sums: Option<Sums>,
 }
@@ -203,6 +207,7 @@ impl<'a> Placer<'a> {
             let cut = Cut::of(&self.graph.facts, self.grain, self.roots, group);
             for root in group.roots() {
                 memory.homes[root].panels = self.panels(g, root);
+                memory.homes[root].scratch = self.scratch(g, root);
                 memory.homes[root].accumulators = self.accumulators(g, root, cut.as_ref());
                 let readers = self.readers.get(&self.roots[root].node).cloned().unwrap_or_default();
                 let in_registers = |reader: usize, at: &At| {
@@ -273,6 +278,27 @@ impl<'a> Placer<'a> {
         [left.map(&mut place), right.map(&mut place)]
     }
 
+    /// Memory in which the rows of a sort are sorted, for every task its own.
+    fn scratch(&mut self, group: usize, root: usize) -> Vec<(DType, Panel)> {
+        let Op::Sort(op) = &self.graph.node(self.roots[root].node).op else { return Vec::new() };
+        let rows = Group { rows: op.axis, ..self.groups[group].clone() };
+        let cut = Cut::of(&self.graph.facts, self.grain, self.roots, &rows);
+        let operand = self.graph.node(self.roots[root].node).inputs[0];
+        let space = sort::space(self.graph.ty(operand).dtype, &self.roots[root].parallel[op.axis]);
+        let mut places = Vec::with_capacity(space.len());
+        for (dtype, bytes) in space {
+            let (bytes, slice) = match &cut {
+                Some(cut) => {
+                    let Slices { bytes, stride } = Slices::new(&cut.most_tasks(), &bytes, dtype.size());
+                    (bytes, Some(stride))
+                }
+                None => (bytes, None),
+            };
+            places.push((dtype, Panel { offset: self.arena.take(&bytes, group, group), slice }));
+        }
+        places
+    }
+
     /// Finds memory for the sums of the products of a stage whose other roots are their epilogue.
     fn place_sums(&mut self, memory: &mut Memory, group: usize, stage: &[usize]) {
         for product in stage {
@@ -304,7 +330,7 @@ impl<'a> Placer<'a> {
     fn in_place(&mut self, memory: &Memory, root: usize, g: usize, last: usize) -> Option<Slot> {
         let (map, group) = (&self.roots[root], &self.groups[g]);
         let strip = self.strip_of[g];
-        if map.kind != Kind::Map || matches!(group.nest, Nest::Scatter | Nest::Cumulate) {
+        if map.kind != Kind::Map || matches!(group.nest, Nest::Scatter | Nest::Cumulate | Nest::Sort) {
             return None;
         }
         let ty = self.graph.ty(map.node);

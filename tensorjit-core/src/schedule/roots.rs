@@ -27,6 +27,8 @@ pub(super) enum Kind {
     Scatter,
     /// A fold that runs along an axis.
     Cumulate,
+    /// The indices that sort along an axis.
+    Sort,
 }
 
 /// Along which axis neighbouring elements of a product's operand are neighbours in memory, or the same element.
@@ -181,6 +183,7 @@ fn root(graph: &Graph, is_leaf: &dyn Fn(NodeId) -> bool, node: NodeId) -> Result
         }
         Op::Scatter(_) => root.kind = Kind::Scatter,
         Op::Cumulate(_) => root.kind = Kind::Cumulate,
+        Op::Sort(_) => root.kind = Kind::Sort,
         _ => {}
     }
     let mut found = Found::default();
@@ -311,6 +314,9 @@ struct Costs {
     own: Vec<u32>,
 }
 
+/// What it costs to sort an element.
+const SORTING: u32 = 100;
+
 /// An expression of this cost or more is not computed twice.
 const WORTH_KEEPING: u32 = 6;
 
@@ -368,6 +374,10 @@ impl Costs {
         self.cost[i] = inputs.iter().map(|id| self.cost[id.0 as usize]).fold(0, u32::saturating_add);
         match &graph.node(node).op {
             Op::Reduce(_) | Op::ArgReduce(_) | Op::Cumulate(_) => self.keep(graph, node),
+            Op::Sort(_) => {
+                self.cost[i] = self.cost[i].saturating_add(SORTING);
+                self.keep(graph, node);
+            }
             Op::Scatter(_) => {
                 for input in &inputs {
                     self.keep_if(graph, *input, WORTH_KEEPING);

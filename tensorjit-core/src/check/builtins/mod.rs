@@ -8,6 +8,7 @@ mod matmul;
 mod movement;
 mod place;
 mod reduce;
+mod sort;
 
 use super::call::Call;
 use super::derive;
@@ -97,6 +98,9 @@ static TABLE: &[Builtin] = &[
     row("stack", &["tensors", "axis"], 1, "stack([a, b], axis = 0)", combine::stack),
     row("indices", &["x", "extent"], 2, "indices(x, N)", combine::indices),
 
+    row("argsort", &["x", "axis", "descending"], 1, "argsort(x, axis = -1, descending = false)", sort::argsort),
+    row("sort", &["x", "axis", "descending"], 1, "sort(x, axis = -1, descending = false)", sort::sort),
+    row("top_k", &["x", "k", "axis", "largest"], 2, "top_k(x, k, axis = -1, largest = true)", sort::top_k),
     row("take", &["x", "indices", "axis"], 2, "take(x, indices, axis = 0)", place::take),
     row("take_along_axis", &["x", "indices", "axis"], 2, "take_along_axis(x, indices, axis = 0)", place::take_along_axis),
     row("put_along_axis", &["x", "indices", "values", "axis", "mode"], 3, "put_along_axis(x, indices, values, axis = 0, mode = \"set\")", place::put_along_axis),

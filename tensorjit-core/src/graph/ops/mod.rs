@@ -18,6 +18,7 @@ pub mod reduce;
 pub mod arg_reduce;
 pub mod contract;
 pub mod cumulate;
+pub mod sort;
 pub mod indexing;
 pub mod gather;
 pub mod scatter;

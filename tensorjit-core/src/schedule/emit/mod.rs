@@ -10,6 +10,7 @@ mod panels;
 mod product;
 mod rows;
 mod scatter;
+pub(super) mod sort;
 mod strip;
 mod tasks;
 mod tile;
@@ -87,6 +88,8 @@ struct Emit<'a> {
     stored: BTreeMap<NodeId, Stored>,
     /// Memory that products use while they are computed, by root.
     panels: Vec<Packed>,
+    /// Memory in which rows are sorted, by root.
+    scratch: Vec<Vec<Stored>>,
     vars: BTreeMap<Sym, Var>,
     next: u32,
     /// Lanes of the vectors being made; 1 outside of vector loops.
@@ -127,6 +130,7 @@ pub(super) fn emit(schedule: &Schedule<'_>, target: &Target) -> Result<Kernel, B
         arguments: Vec::new(),
         stored: BTreeMap::new(),
         panels: Vec::new(),
+        scratch: Vec::new(),
         vars: BTreeMap::new(),
         next: 2 * super::reads::FIRST_VARIABLE,
         lanes: 1,
@@ -166,6 +170,7 @@ impl Emit<'_> {
             Nest::Product => self.product(&group.stages[0], group.portion, prefix),
             Nest::Scatter => self.scatter(group),
             Nest::Cumulate => self.cumulate(group),
+            Nest::Sort => self.sort(group),
             Nest::Rows => self.rows(group, prefix),
         }
     }
@@ -190,6 +195,12 @@ impl Emit<'_> {
                 _ => None,
             };
             self.panels.push(Packed { left, right, sums });
+            let mut scratch = Vec::with_capacity(home.scratch.len());
+            for (dtype, Panel { offset, slice }) in home.scratch.clone() {
+                let buf = self.b.buffer(Buffer { dtype, place: Place::Arena(offset) });
+                scratch.push(Stored { slice, ..Stored::whole(buf) });
+            }
+            self.scratch.push(scratch);
             let stored = match (home.arguments.first(), &home.arena) {
                 (_, Some(slot)) => self.slot(dtype, slot),
                 (Some(argument), None) => Stored::whole(self.arguments[*argument as usize]),
