@@ -9,7 +9,8 @@ pub use tensorjit_runtime::abi::{CodeSize, KernelInfo};
 pub use tensorjit_runtime::ndarray;
 #[doc(inline)]
 pub use tensorjit_runtime::{
-    Arg, ArgMut, Element, Error, ErrorKind, Result, Workspace, release_workspaces, with_threads,
+    Arg, ArgMut, Element, Error, ErrorKind, Leaf, LeafMut, Leaves, Result, Workspace, release_workspaces,
+    with_threads,
 };
 
 #[doc(hidden)]
@@ -18,7 +19,7 @@ pub use tensorjit_macros::__expand;
 /// What the expansion of [`tensor_fn!`] names; no part of the interface.
 #[doc(hidden)]
 pub mod __private {
-    pub use tensorjit_runtime::{abi, arg, call, outputs};
+    pub use tensorjit_runtime::{abi, arg, call, leaves, outputs};
 }
 
 // The examples of the README compile and run.

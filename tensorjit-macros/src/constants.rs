@@ -57,7 +57,7 @@ mod tests {
             .iter()
             .map(|item| match item {
                 Item::Const(constant) => super::item(constant).to_string(),
-                Item::Fn(_) => String::new(),
+                Item::Fn(_) | Item::Struct(_) => String::new(),
             })
             .collect();
         assert_eq!(

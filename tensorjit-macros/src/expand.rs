@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use tensorjit_core::autodiff;
-use tensorjit_core::check::{CheckedFunction, check};
+use tensorjit_core::check::{CheckedBlock, CheckedFunction, check_block};
 use tensorjit_core::codegen;
 use tensorjit_core::diag::{Failure, Origin};
-use tensorjit_core::syntax::ast::{Block, Item};
+use tensorjit_core::syntax::ast::{Block, Item, Struct};
 use tensorjit_core::syntax::sources::Sources;
 use tensorjit_core::syntax::{Parsed, parse};
 use tensorjit_runtime::abi::Role;
 
 use crate::constants;
-use crate::emit::{self, Code, Param, Signature, Tensor};
+use crate::emit::{self, Argument, Code, Output, Param, Signature, Tensor};
 use crate::header::Input;
 use crate::native::{Backend, Head, reachable};
 use crate::options::{Options, VARIABLES};
@@ -25,14 +25,20 @@ use crate::session::Session;
 pub(crate) fn expand(input: Input, session: &Session) -> TokenStream {
     let Parsed { block, sources, diagnostics } = parse(input.user);
     let face = &input.face;
-    let checked = if diagnostics.is_empty() { check(&block) } else { Err(Failure::User(diagnostics)) };
-    let items = checked.and_then(|functions| {
+    let checked = if diagnostics.is_empty() { check_block(&block) } else { Err(Failure::User(diagnostics)) };
+    let items = checked.and_then(|CheckedBlock { structs, functions }| {
         let writer = Writer { face, sources: &sources };
-        if session.code {
-            writer.with_code(functions, &input.triple, &input.features, session)
+        let structs = structs
+            .iter()
+            .filter(|declared| declared.public)
+            .map(|declared| emit::structure(face, declared, &sources));
+        let structs: TokenStream = structs.collect();
+        let functions = if session.code {
+            writer.with_code(functions, &input.triple, &input.features, session)?
         } else {
-            writer.without_code(functions)
-        }
+            writer.without_code(functions)?
+        };
+        Ok(quote!(#structs #functions))
     });
     // A constant whose value is wrong is not given to Rust, which would say so again.
     let mut wrong = Vec::new();
@@ -42,10 +48,15 @@ pub(crate) fn expand(input: Input, session: &Session) -> TokenStream {
         }
         let errors = report::failure(&failure, &sources);
         let mut seen = BTreeSet::new();
-        let stubs = public_functions(&block)
+        let declared: Vec<&Struct> = structs(&block).collect();
+        let functions = public_functions(&block)
             .filter(|function| seen.insert(&function.name.text))
-            .map(|function| emit::stub(face, function));
-        quote!(#errors #(#stubs)*)
+            .map(|function| emit::stub(face, function, &declared));
+        let mut seen = BTreeSet::new();
+        let structs = structs(&block)
+            .filter(|item| seen.insert(&item.name.text))
+            .map(|item| emit::stub_struct(face, item, &declared));
+        quote!(#errors #(#structs)* #(#functions)*)
     });
     let consts = constants(&block, &wrong);
     let variables = VARIABLES;
@@ -60,6 +71,14 @@ pub(crate) fn expand(input: Input, session: &Session) -> TokenStream {
 fn public_functions(block: &Block) -> impl Iterator<Item = &tensorjit_core::syntax::ast::Function> {
     block.items.iter().filter_map(|item| match item {
         Item::Fn(function) if function.public => Some(function),
+        Item::Fn(_) | Item::Struct(_) | Item::Const(_) => None,
+    })
+}
+
+/// The structs of which Rust items are made, and those that a mistake may have left in a public place.
+fn structs(block: &Block) -> impl Iterator<Item = &Struct> {
+    block.items.iter().filter_map(|item| match item {
+        Item::Struct(item) => Some(item),
         Item::Fn(_) | Item::Const(_) => None,
     })
 }
@@ -73,7 +92,7 @@ fn constants<'b>(block: &'b Block, wrong: &'b [Origin]) -> impl Iterator<Item = 
             None
         }
         Item::Const(constant) => Some(constants::item(constant)),
-        Item::Fn(_) => None,
+        Item::Fn(_) | Item::Struct(_) => None,
     })
 }
 
@@ -157,21 +176,27 @@ impl Writer<'_> {
 
     fn signature(&self, function: CheckedFunction) -> Signature {
         let ident = |name: &str, at| named(name, self.sources.spans(at).0);
+        let arguments = function.arguments.into_iter().map(|argument| Argument {
+            name: ident(&argument.name, argument.at),
+            layout: argument.layout,
+            role: argument.role,
+        });
         let params = function.params.into_iter().map(|param| Param {
-            name: ident(&param.name, param.at),
+            name: param.name,
             tensor: Tensor { dtype: param.dtype, shape: param.shape },
             role: param.role,
             index_bound: param.index_bound,
         });
-        let results =
-            function.results.into_iter().map(|(_, ty)| Tensor { dtype: ty.dtype, shape: ty.shape.to_vec() });
+        let results = function.results.into_iter().map(|(name, ty)| Output { name, tensor: Tensor::of(&ty) });
         Signature {
             attributes: function.attributes,
             visibility: function.visibility,
             name: ident(&function.name, function.name_at),
             facts: function.graph.facts,
             conditions: function.conditions,
+            arguments: arguments.collect(),
             params: params.collect(),
+            values: function.values,
             results: results.collect(),
             tuple: function.tuple,
         }

@@ -45,6 +45,19 @@ pub struct ArgView<'a> {
 }
 
 impl<'a> ArgView<'a> {
+    /// Of nothing: a place that is filled before the call.
+    #[inline]
+    pub const fn unfilled() -> ArgView<'a> {
+        ArgView {
+            data: std::ptr::null_mut(),
+            dtype: DType::Bool,
+            rank: 0,
+            shape: [0; MAX_RANK],
+            strides: [0; MAX_RANK],
+            life: PhantomData,
+        }
+    }
+
     /// A scalar that is read.
     #[inline]
     pub fn scalar<T: Element>(value: &'a T) -> ArgView<'a> {

@@ -19,10 +19,12 @@ mod threads;
 pub mod host;
 mod level;
 pub mod outputs;
+pub mod leaves;
 pub mod call;
 
 pub use arg::{Arg, ArgMut, Element};
 pub use error::{Error, ErrorKind, Result};
+pub use leaves::{Leaf, LeafMut, Leaves};
 pub use level::available;
 pub use ndarray;
 pub use threads::with_threads;

@@ -8,7 +8,7 @@ use super::value::{Placed, Value};
 use crate::diag::{Diagnostic, Origin};
 use crate::graph::table::Ew;
 use crate::graph::table::row::Form;
-use crate::syntax::ast::{Expr, ExprKind, Ident};
+use crate::syntax::ast::{Expr, ExprKind, Extent, Ident, TypeKind};
 
 /// A call whose arguments have been evaluated and put into the order of the parameters.
 pub(super) struct Call<'c> {
@@ -92,7 +92,30 @@ impl Checker<'_> {
         let signature =
             Signature { text: builtin.signature, names: builtin.params, required: builtin.required };
         let args = self.arguments(&signature, name, args, options)?;
+        if let Some(total) = self.folded(&name.text, &args, at, &mut |checker, args| {
+            (builtin.handler)(checker, &Call { name: &name.text, at, args })
+        })? {
+            return Ok(total);
+        }
         (builtin.handler)(self, &Call { name: &name.text, at, args })
+    }
+
+    /// The fold of all leaves, where the only argument is made of tensors and the function has one.
+    fn folded<'c>(
+        &mut self,
+        name: &str,
+        args: &[Option<Arg<'c>>],
+        at: Origin,
+        apply: &mut dyn FnMut(&mut Self, Vec<Option<Arg<'c>>>) -> Checked<Value>,
+    ) -> Checked<Option<Value>> {
+        let Some((Some(first), others)) = args.split_first() else { return Ok(None) };
+        if !first.value.is_compound() || others.iter().any(Option::is_some) {
+            return Ok(None);
+        }
+        self.fold_leaves(name, &first.value, at, &mut |checker, leaf| {
+            let leaf = Some(Arg { expr: first.expr, value: leaf.value });
+            apply(checker, std::iter::once(leaf).chain(others.iter().cloned()).collect())
+        })
     }
 
     fn call_row(
@@ -107,7 +130,13 @@ impl Checker<'_> {
         let text = format!("{}({})", name.text, names.join(", "));
         let signature = Signature { text: &text, names: &names, required: names.len() };
         let args = self.arguments(&signature, name, args, options)?;
-        let operands = args.iter().flatten().map(Arg::placed).collect();
+        let operands: Vec<Placed> = args.iter().flatten().map(Arg::placed).collect();
+        if operands.iter().any(|operand| operand.value.is_compound()) {
+            self.require_scalars(&name.text, &operands)?;
+            return self.leafwise(&name.text, &operands, at, &mut |checker, leaves| {
+                checker.elementwise(row, &name.text, leaves, at)
+            });
+        }
         self.elementwise(row, &name.text, operands, at)
     }
 
@@ -210,20 +239,62 @@ impl Checker<'_> {
         let text = super::inline::written_signature(function);
         let signature = Signature { text: &text, names: &names, required };
         let args = self.arguments(&signature, name, args, options)?;
-        self.inline(function, &Call { name: &name.text, at, args }, name.at, library)
+        let call = Call { name: &name.text, at, args };
+        if takes_leaves(function, &call.args) {
+            return self.inline_leafwise(function, &call, name.at, library);
+        }
+        self.inline(function, &call, name.at, library)
     }
+
+    /// A call of a function of tensors of any shape with structs: it is called with each of their leaves.
+    fn inline_leafwise(
+        &mut self,
+        function: &crate::syntax::ast::Function,
+        call: &Call<'_>,
+        name_at: Origin,
+        library: bool,
+    ) -> Checked<Value> {
+        let given: Vec<Placed> = call.args.iter().flatten().map(Arg::placed).collect();
+        self.leafwise(call.name, &given, call.at, &mut |checker, leaves| {
+            let mut leaves = leaves.into_iter();
+            let args = call
+                .args
+                .iter()
+                .map(|arg| {
+                    let arg = arg.as_ref()?;
+                    Some(Arg { expr: arg.expr, value: leaves.next()?.value })
+                })
+                .collect();
+            checker.inline(function, &Call { name: call.name, at: call.at, args }, name_at, library)
+        })
+    }
+}
+
+/// Whether structs are given, and only for parameters that take tensors of any shape, `x: T[..S]`.
+fn takes_leaves(function: &crate::syntax::ast::Function, args: &[Option<Arg<'_>>]) -> bool {
+    let mut compounds = function
+        .params
+        .iter()
+        .zip(args)
+        .filter(|(_, arg)| arg.as_ref().is_some_and(|arg| arg.value.is_compound()))
+        .peekable();
+    compounds.peek().is_some()
+        && compounds.all(|(param, _)| match &param.ty.kind {
+            TypeKind::Tensor { shape, .. } => matches!(shape.as_slice(), [Extent::Axes(_)]),
+            _ => false,
+        })
 }
 
 fn usage(signature: &Signature<'_>) -> String {
     format!("it is called so: `{}`", signature.text)
 }
 
-/// The names that an expression consists of: one, or those of a tuple.
+/// Whether an expression consists of names and parts of them: one, or several in a tuple.
 pub(super) fn is_name_or_names(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Name(_) => true,
         ExprKind::Tuple(items) => items.iter().all(is_name_or_names),
-        ExprKind::Field(inner, _) => is_name_or_names(inner),
+        ExprKind::Field(inner, _) | ExprKind::Index(inner, _) => is_name_or_names(inner),
         _ => false,
     }
 }

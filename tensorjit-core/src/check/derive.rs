@@ -1,13 +1,16 @@
 //! `grad`, `vjp`, `jvp` and `hvp`: what they are of, and by what.
 
 use super::call::{Arg, Call, is_name_or_names};
+use super::leaves::leaves;
 use super::report::{Checked, Stop};
 use super::scope::Checker;
+use super::targets::is_indexed;
 use super::value::{Operand, Placed, Value};
 use crate::diag::{Diagnostic, Origin};
 use crate::graph::ops::derivative::Derivative;
 use crate::graph::table::Ew;
 use crate::graph::{NodeId, Op, Type};
+use crate::syntax::ast::{Expr, ExprKind};
 
 /// `grad(y, x)`.
 pub(super) fn grad(checker: &mut Checker<'_>, call: &Call<'_>) -> Checked<Value> {
@@ -71,7 +74,7 @@ pub(super) fn lacking(checker: &mut Checker<'_>, call: &Call<'_>) -> Stop {
     ))
 }
 
-impl Checker<'_> {
+impl<'a> Checker<'a> {
     /// The sum of the directional derivatives of `y`.
     fn directional(&mut self, y: NodeId, seeds: &[(NodeId, NodeId)], at: Origin) -> Checked<NodeId> {
         let mut sum = None;
@@ -88,23 +91,13 @@ impl Checker<'_> {
         }
     }
 
-    /// Applies `derive` to one variable, or to each of a tuple.
+    /// Applies `derive` to one variable, or to each of a tuple or struct.
     fn each_variable(
         &mut self,
         x: &Placed,
-        derive: &mut dyn FnMut(&mut Self, NodeId) -> Checked<NodeId>,
+        derive: &mut dyn FnMut(&mut Checker<'a>, NodeId) -> Checked<NodeId>,
     ) -> Checked<Value> {
-        match &x.value {
-            Value::Node(id) => Ok(Value::Node(derive(self, *id)?)),
-            Value::Tuple(items) => {
-                let mut results = Vec::with_capacity(items.len());
-                for item in items {
-                    results.push(Placed { value: self.each_variable(item, derive)?, at: item.at });
-                }
-                Ok(Value::Tuple(results))
-            }
-            _ => Err(Stop::Reported),
-        }
+        self.map_leaves(&x.value, derive)
     }
 
     /// The scalar of which a gradient is taken.
@@ -141,6 +134,13 @@ impl Checker<'_> {
         }
         let placed = x.placed();
         self.require_variables(&placed)?;
+        // An element of an array is a variable; an element of a tensor is computed.
+        if has_index(x.expr) && !self.all_variables(&placed.value) {
+            let message =
+                format!("`{}` is by a name or a part of a struct, this is a part of a tensor", call.name);
+            let help = "bind it first, `let name = ..;`, and compute from that name";
+            return Err(self.report(Diagnostic::new("gradient-target", message, x.expr.span).help(help)));
+        }
         Ok(placed)
     }
 
@@ -148,6 +148,7 @@ impl Checker<'_> {
         match &x.value {
             Value::Node(id) if self.graph.ty(*id).dtype.is_float() => Ok(()),
             Value::Tuple(items) => items.iter().try_for_each(|item| self.require_variables(item)),
+            Value::Struct(_) | Value::Array(_) => self.require_float_leaves(x),
             Value::Error => Err(Stop::Reported),
             Value::Literal(literal) => {
                 let literal = literal.clone();
@@ -165,6 +166,20 @@ impl Checker<'_> {
         }
     }
 
+    fn require_float_leaves(&mut self, x: &Placed) -> Checked<()> {
+        let other = leaves(&x.value).into_iter().find(|id| !self.graph.ty(*id).dtype.is_float());
+        match other {
+            None => Ok(()),
+            Some(id) => {
+                let (whole, found) = (self.show_value(&x.value), self.show_type(self.graph.ty(id)));
+                let message = format!("a derivative is by floats, and `{whole}` has a field that is {found}");
+                let diagnostic = Diagnostic::new("gradient-target", message, x.at);
+                Err(self
+                    .report(diagnostic.help("name the fields that are floats, as `(params.w, params.b)`")))
+            }
+        }
+    }
+
     /// Pairs variables with the tangents given for them.
     fn seeds(&mut self, x: &Placed, seed: &Placed, what: &str) -> Checked<Vec<(NodeId, NodeId)>> {
         match (&x.value, &seed.value) {
@@ -178,6 +193,13 @@ impl Checker<'_> {
                     pairs.extend(self.seeds(x, seed, what)?);
                 }
                 Ok(pairs)
+            }
+            (Value::Struct(_) | Value::Array(_), _) if self.same_type(&x.value, &seed.value) => {
+                Ok(leaves(&x.value).into_iter().zip(leaves(&seed.value)).collect())
+            }
+            (Value::Struct(_) | Value::Array(_), _) => {
+                let (expected, found) = (self.show_value(&x.value), self.show_value(&seed.value));
+                self.fail("struct-type", seed.at, format!("{what} is {expected}, this is {found}"))
             }
             (Value::Tuple(xs), _) => {
                 let message = format!("{what} is a tuple of {}, as the variables are", xs.len());
@@ -201,5 +223,13 @@ impl Checker<'_> {
             }
             _ => self.coerce(seed, like, seed.at, what),
         }
+    }
+}
+
+/// Whether an index is on the way from a name to a variable.
+fn has_index(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Tuple(items) => items.iter().any(has_index),
+        _ => is_indexed(expr),
     }
 }

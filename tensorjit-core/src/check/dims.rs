@@ -71,7 +71,10 @@ impl Checker<'_> {
         let visible = self.frames.last().into_iter().flat_map(|frame| frame.dims.keys().map(String::as_str));
         diagnostic = match closest(name, visible) {
             Some(close) => diagnostic.help(format!("did you mean `{close}`?")),
-            None => diagnostic.help(format!("declare it after the name of the function: `<{name}>`")),
+            None => {
+                let item = if self.structs.is_empty() { "function" } else { "struct" };
+                diagnostic.help(format!("declare it after the name of the {item}: `<{name}>`"))
+            }
         };
         Err(self.report(diagnostic))
     }

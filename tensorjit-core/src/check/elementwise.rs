@@ -22,9 +22,18 @@ impl Checker<'_> {
             (UnaryOp::Neg, Value::Literal(literal)) if let Some(negated) = literal.negated(at) => {
                 Ok(Value::Literal(negated.into()))
             }
-            (UnaryOp::Neg, _) => self.elementwise(Ew::Neg, "-", vec![value], at),
-            (UnaryOp::Not, _) => self.elementwise(Ew::Not, "!", vec![value], at),
+            (UnaryOp::Neg, _) => self.operator(Ew::Neg, "-", vec![value], at),
+            (UnaryOp::Not, _) => self.operator(Ew::Not, "!", vec![value], at),
         }
+    }
+
+    /// An operator, on structs leaf by leaf.
+    fn operator(&mut self, row: Ew, text: &str, args: Vec<Placed>, at: Origin) -> Checked<Value> {
+        if !args.iter().any(|arg| arg.value.is_compound()) {
+            return self.elementwise(row, text, args, at);
+        }
+        self.require_scalars(text, &args)?;
+        self.leafwise(text, &args, at, &mut |checker, leaves| checker.elementwise(row, text, leaves, at))
     }
 
     /// A binary operator other than `@`.
@@ -49,7 +58,7 @@ impl Checker<'_> {
             BinaryOp::Xor => (Ew::Xor, "^"),
             BinaryOp::MatMul => return self.matmul(left, right, at),
         };
-        self.elementwise(row, text, vec![left, right], at)
+        self.operator(row, text, vec![left, right], at)
     }
 
     /// Arithmetic on dimensions stays a dimension, so that its result can be an extent or a bound.

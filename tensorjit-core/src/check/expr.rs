@@ -1,10 +1,10 @@
 //! Expressions and statements.
 
 use super::report::{Checked, Stop, counted};
-use super::scope::{Checker, dtype_by_name};
-use super::targets::copied_name;
+use super::scope::{Binding, Checker, dtype_by_name};
+use super::targets::{copied_name, is_indexed};
 use super::value::{Operand, Placed, Value};
-use crate::diag::{Diagnostic, Origin};
+use crate::diag::Diagnostic;
 use crate::graph::NodeId;
 use crate::syntax::ast::{Body, Expr, ExprKind, Ident, Pattern, Statement, TypeExpr, TypeKind};
 
@@ -32,10 +32,22 @@ impl Checker<'_> {
             }
             ExprKind::Block(body) => self.scoped(body),
             ExprKind::Tuple(items) => Ok(Value::Tuple(self.all(items)?)),
-            ExprKind::Array(items) => Ok(Value::List(self.all(items)?)),
+            ExprKind::Array(items) => {
+                let items = self.all(items)?;
+                if items.iter().any(|item| item.value.is_compound()) {
+                    return self.array_value(items);
+                }
+                Ok(Value::List(items))
+            }
             ExprKind::Index(value, items) => {
                 let value = self.placed(value)?;
+                if let Value::Array(elements) = &value.value {
+                    return self.array_index(elements, items, expr.at);
+                }
                 self.index(value, items, expr.at)
+            }
+            ExprKind::Struct { name, fields, base } => {
+                self.struct_value(name, fields, base.as_deref(), expr.span)
             }
             ExprKind::Field(inner, field) => {
                 let value = self.placed(inner)?;
@@ -56,9 +68,19 @@ impl Checker<'_> {
     }
 
     fn field(&mut self, value: &Placed, field: &Ident) -> Checked<Value> {
-        let Value::Tuple(items) = &value.value else {
-            let message = format!("only tuples have fields, this has no `.{}`", field.text);
-            return self.fail("field", field.at, message);
+        let items = match &value.value {
+            Value::Tuple(items) => items,
+            Value::Struct(record) => {
+                let position = self.record_field(record, field)?;
+                return Ok(record.values[position].clone());
+            }
+            Value::Error => return Err(Stop::Reported),
+            other => {
+                let found = self.show_value(other);
+                let message =
+                    format!("only structs and tuples have fields, {found} has no `.{}`", field.text);
+                return self.fail("field", field.at, message);
+            }
         };
         match field.text.parse::<usize>().ok().and_then(|position| items.get(position)) {
             Some(item) => Ok(item.value.clone()),
@@ -96,7 +118,8 @@ impl Checker<'_> {
                 Err(Stop::Reported) => self.bind(pattern, Placed { value: Value::Error, at: value.span }),
                 Err(bug) => Err(bug),
             },
-            Statement::Assign { name, value, at } => self.assign(name, value, *at),
+            Statement::Assign { target, value, at } => self.assign(target, value, *at),
+            Statement::For { pattern, over, body, at } => self.for_loop(pattern, over, body, *at),
         };
         match checked {
             Err(Stop::Reported) => Ok(()),
@@ -127,7 +150,12 @@ impl Checker<'_> {
                 let id = self.typed(&value, expr.span)?;
                 self.variable(Value::Node(id), expr.span)
             }
-            (value, _) if copied_name(expr).is_some() => Ok(value),
+            // An element of an array is the variable that it was; one of a tensor is a new value.
+            (value, _)
+                if copied_name(expr).is_some() && (!is_indexed(expr) || self.all_variables(&value)) =>
+            {
+                Ok(value)
+            }
             (Value::Tuple(mut items), ExprKind::Tuple(exprs)) => {
                 for (item, expr) in items.iter_mut().zip(exprs) {
                     item.value = self.own_variables(item.value.clone(), expr)?;
@@ -138,9 +166,9 @@ impl Checker<'_> {
         }
     }
 
-    fn is_target(&mut self, pattern: &Pattern) -> bool {
+    pub(super) fn is_target(&mut self, pattern: &Pattern) -> bool {
         match pattern {
-            Pattern::Name(name) => self.frame().targets.contains(&name.text),
+            Pattern::Name(name) | Pattern::Mutable(name) => self.frame().targets.contains(&name.text),
             Pattern::Tuple(patterns, _) => patterns.iter().any(|pattern| self.is_target(pattern)),
         }
     }
@@ -148,7 +176,13 @@ impl Checker<'_> {
     /// Checks an ascription.
     fn ascribe(&mut self, value: Checked<Placed>, ty: &TypeExpr) -> Checked<Placed> {
         match &ty.kind {
-            TypeKind::Tensor { .. } => {
+            _ if self.struct_type(ty).is_some() || matches!(ty.kind, TypeKind::Array { .. }) => {
+                let layout = self.layout(ty);
+                let (value, layout) = (value?, layout?);
+                let at = value.at;
+                Ok(Placed { value: self.coerce_to(&value, &layout, ty.at, "the declared type")?, at })
+            }
+            TypeKind::Tensor { .. } | TypeKind::Struct { .. } | TypeKind::Array { .. } => {
                 let resolved = self.resolve(ty);
                 let (value, resolved) = (value?, resolved?);
                 let id = self.coerce(&value, &resolved, ty.at, "the declared type")?;
@@ -177,15 +211,17 @@ impl Checker<'_> {
     }
 
     /// Binds the names of a pattern.
-    fn bind(&mut self, pattern: &Pattern, value: Placed) -> Checked<()> {
+    pub(super) fn bind(&mut self, pattern: &Pattern, value: Placed) -> Checked<()> {
         match pattern {
-            Pattern::Name(name) => {
+            Pattern::Name(name) | Pattern::Mutable(name) => {
                 if dtype_by_name(&name.text).is_some() {
                     let message = format!("`{}` is a type and cannot be a name", name.text);
                     return self.fail("reserved-name", name.at, message);
                 }
                 if name.text != "_" {
-                    self.frame().bind(name.text.clone(), value.value);
+                    let assignable = matches!(pattern, Pattern::Mutable(_));
+                    let (name, value) = (name.text.clone(), value.value);
+                    self.frame().bindings.push(Binding { name, value, state: false, assignable });
                 }
                 Ok(())
             }
@@ -217,44 +253,6 @@ impl Checker<'_> {
                 Ok(())
             }
         }
-    }
-
-    /// Assigns to a state parameter.
-    fn assign(&mut self, name: &Ident, expr: &Expr, at: Origin) -> Checked<()> {
-        let value = self.placed(expr);
-        let frame = self.frame();
-        let Some(position) = frame.bindings.iter().rposition(|binding| binding.name == name.text) else {
-            return Err(self.lookup(&name.text, name.at).err().unwrap_or(Stop::Reported));
-        };
-        if !frame.bindings[position].state {
-            let message = format!("`{}` cannot be assigned: it is not a `&mut` parameter", name.text);
-            let help = format!("bind the name anew with `let {} = ..`", name.text);
-            return Err(self.report(Diagnostic::new("not-assignable", message, at).help(help)));
-        }
-        let Value::Node(present) = frame.bindings[position].value else { return Err(Stop::Reported) };
-        let ty = self.graph.ty(present).clone();
-        let assigned = match value {
-            Ok(value) => {
-                let what = format!("`{}`", name.text);
-                self.coerce(&value, &ty, value.at, &what).map(Value::Node)
-            }
-            Err(stop) => Err(stop),
-        };
-        let wrapped = match assigned {
-            Ok(value)
-                if self.frame().targets.contains(&name.text) && !matches!(expr.kind, ExprKind::Name(_)) =>
-            {
-                self.variable(value, at)
-            }
-            other => other,
-        };
-        // After an error the name keeps its value: its type is right, and that is all that is read from here on.
-        self.frame().bindings[position].value = Value::Node(match wrapped {
-            Ok(Value::Node(id)) => id,
-            Ok(_) | Err(Stop::Reported) => present,
-            Err(bug) => return Err(bug),
-        });
-        Ok(())
     }
 
     /// The node of a value, where it has a type.

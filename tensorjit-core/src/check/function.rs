@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use tensorjit_runtime::abi::{DType, Role};
 
+use super::layout::Layout;
+use super::leaves::leaves;
 use super::report::{Checked, Report, Stop};
 use super::scope::{Binding, Checker, Frame, Items};
 use super::targets::targets;
-use super::value::{Placed, Value};
-use super::{CheckedFunction, CheckedParam};
+use super::value::{Placed, Record, Value};
+use super::{CheckedArgument, CheckedFunction, CheckedParam};
 use crate::diag::{Bug, Diagnostic, Origin};
 use crate::dim::facts::{Condition, SymbolInfo};
 use crate::dim::{Dim, Sym};
@@ -16,7 +18,7 @@ use crate::graph::{Input, NodeId, Op, Type};
 use crate::syntax::ast::{Expr, Extent, Function, Generic, Ident, TypeExpr, TypeKind};
 
 /// The greatest rank of a parameter or result of a public function, that of `ndarray`'s fixed dimensions.
-const MAX_RANK: usize = 6;
+pub(super) const MAX_RANK: usize = 6;
 
 /// Checks a function whose dimensions are its own symbols.
 pub(super) fn check(
@@ -42,7 +44,7 @@ impl Checker<'_> {
         let params = self.params(function);
         let types = self.result_types(function);
         // The body is checked where its parameters are known, whatever else is wrong.
-        let params = params?;
+        let (arguments, params) = params?;
         let value = self.body(&function.body);
         let outputs = match (&types, value) {
             (Ok(types), Ok(value)) => self.results(function, types, value),
@@ -56,26 +58,31 @@ impl Checker<'_> {
         }
         self.graph.outputs = outputs;
         let params = self.with_index_bounds(params);
-        Ok(CheckedFunction { versions, ..self.finished(function, params, types, conditions) })
+        Ok(CheckedFunction { versions, arguments, ..self.finished(function, params, types, conditions) })
     }
 
     fn finished(
         &mut self,
         function: &Function,
         params: Vec<CheckedParam>,
-        types: Vec<(Type, Origin)>,
+        types: Vec<(Layout, Origin)>,
         conditions: Vec<Condition>,
     ) -> CheckedFunction {
         let tuple = function.result.as_ref().is_some_and(|ty| matches!(ty.kind, TypeKind::Tuple(_)));
         let name = |position: usize| if tuple { format!("result.{position}") } else { "result".to_owned() };
-        let results = types.into_iter().enumerate().map(|(position, (ty, _))| (name(position), ty)).collect();
+        let mut results = Vec::new();
+        for (position, (layout, _)) in types.iter().enumerate() {
+            layout.leaves(&name(position), &mut |name, ty| results.push((name, ty.clone())));
+        }
         CheckedFunction {
             name: function.name.text.clone(),
             name_at: function.name.at,
             attributes: function.attributes.clone(),
             visibility: function.visibility.clone(),
             public: function.public,
+            arguments: Vec::new(),
             params,
+            values: types.into_iter().map(|(layout, _)| layout).collect(),
             results,
             tuple,
             graph: std::mem::take(&mut self.graph),
@@ -185,7 +192,8 @@ impl Checker<'_> {
     }
 
     /// Declares the parameters as inputs of the graph.
-    fn params(&mut self, function: &Function) -> Checked<Vec<CheckedParam>> {
+    fn params(&mut self, function: &Function) -> Checked<(Vec<CheckedArgument>, Vec<CheckedParam>)> {
+        let mut arguments = Vec::with_capacity(function.params.len());
         let mut params = Vec::with_capacity(function.params.len());
         let mut seen = BTreeSet::new();
         let mut failed = None;
@@ -194,18 +202,24 @@ impl Checker<'_> {
             if !seen.insert(param.name.text.as_str()) || taken {
                 failed = Some(self.duplicate(&param.name));
             }
-            match self.param(function, param) {
-                Ok(checked) => params.push(checked),
+            match self.param(function, param, &mut params) {
+                Ok(argument) => arguments.push(argument),
                 Err(stop) => {
                     failed = Some(stop);
                     self.frame().bind(param.name.text.clone(), Value::Error);
                 }
             }
         }
-        failed.map_or(Ok(params), Err)
+        failed.map_or(Ok((arguments, params)), Err)
     }
 
-    fn param(&mut self, function: &Function, param: &crate::syntax::ast::Param) -> Checked<CheckedParam> {
+    /// Declares one parameter, an input for each leaf.
+    fn param(
+        &mut self,
+        function: &Function,
+        param: &crate::syntax::ast::Param,
+        params: &mut Vec<CheckedParam>,
+    ) -> Checked<CheckedArgument> {
         if let (Some(default), true) = (&param.default, function.public) {
             let message =
                 format!("`{}` has a default, which only parameters of helpers have", param.name.text);
@@ -219,23 +233,29 @@ impl Checker<'_> {
                 self.report(diagnostic.help("return the new value and assign it in the public function"))
             );
         }
-        let ty = self.resolve(&param.ty)?;
-        self.require_rank(function, &ty, param.ty.at)?;
-        self.learn_extents(&ty);
+        let layout = self.layout(&param.ty)?;
+        if function.public {
+            self.require_public(&param.ty, &format!("`{}` of a public function", param.name.text))?;
+        }
         let role = if param.mutable { Role::State } else { Role::Input };
-        let input = Op::Input(self.graph.inputs.len() as u32);
-        self.graph.inputs.push(Input { name: param.name.text.clone(), ty: ty.clone() });
-        let id = self.add(input, &[], param.name.at)?;
-        let name = param.name.text.clone();
-        self.frame().bindings.push(Binding { name, value: Value::Node(id), state: param.mutable });
-        Ok(CheckedParam {
-            name: param.name.text.clone(),
-            dtype: ty.dtype,
-            shape: ty.shape,
-            role,
-            index_bound: None,
-            at: param.name.at,
-        })
+        let argument = CheckedArgument { name: param.name.text.clone(), layout, role, at: param.name.at };
+        let mut leaves = Vec::new();
+        argument.layout.leaves(&argument.name, &mut |name, ty| leaves.push((name, ty.clone())));
+        let mut nodes = Vec::with_capacity(leaves.len());
+        for (name, ty) in leaves {
+            self.require_rank(function, &ty, param.ty.at)?;
+            self.learn_extents(&ty);
+            let input = Op::Input(self.graph.inputs.len() as u32);
+            self.graph.inputs.push(Input { name: name.clone(), ty: ty.clone() });
+            nodes.push(self.add(input, &[], argument.at)?);
+            let Type { dtype, shape } = ty;
+            params.push(CheckedParam { name, dtype, shape, role, index_bound: None, at: argument.at });
+        }
+        let value = value_of(&argument.layout, &mut nodes.into_iter());
+        let name = argument.name.clone();
+        let (state, assignable) = (param.mutable, param.mutable);
+        self.frame().bindings.push(Binding { name, value, state, assignable });
+        Ok(argument)
     }
 
     fn require_rank(&mut self, function: &Function, ty: &Type, at: Origin) -> Checked<()> {
@@ -258,20 +278,25 @@ impl Checker<'_> {
         }
     }
 
-    fn result_types(&mut self, function: &Function) -> Checked<Vec<(Type, Origin)>> {
+    fn result_types(&mut self, function: &Function) -> Checked<Vec<(Layout, Origin)>> {
         let parts: Vec<&TypeExpr> = match &function.result {
             None => Vec::new(),
             Some(ty) => match &ty.kind {
                 TypeKind::Tuple(parts) => parts.iter().collect(),
-                TypeKind::Tensor { .. } => vec![ty],
+                _ => vec![ty],
             },
         };
         let mut types = Vec::with_capacity(parts.len());
         let mut failed = None;
         for part in parts {
-            let resolved = self.resolve(part).and_then(|ty| {
-                self.require_rank(function, &ty, part.at)?;
-                Ok(ty)
+            let resolved = self.layout(part).and_then(|layout| {
+                let mut types = Vec::new();
+                layout.leaves("", &mut |_, ty| types.push(ty.clone()));
+                types.iter().try_for_each(|ty| self.require_rank(function, ty, part.at))?;
+                if function.public {
+                    self.require_public(part, "the result of a public function")?;
+                }
+                Ok(layout)
             });
             match resolved {
                 Ok(ty) => types.push((ty, part.at)),
@@ -285,7 +310,7 @@ impl Checker<'_> {
     fn results(
         &mut self,
         function: &Function,
-        types: &[(Type, Origin)],
+        types: &[(Layout, Origin)],
         value: Value,
     ) -> Checked<Vec<NodeId>> {
         let at = function.body.value.as_ref().map_or(function.body.at, |expr| expr.span);
@@ -323,8 +348,8 @@ impl Checker<'_> {
         let mut failed = None;
         for (position, (value, (ty, ty_at))) in values.iter().zip(types).enumerate() {
             let what = if tuple { format!("result {position}") } else { "the result".to_owned() };
-            match self.coerce(value, ty, *ty_at, &what) {
-                Ok(id) => outputs.push(id),
+            match self.coerce_to(value, ty, *ty_at, &what) {
+                Ok(value) => outputs.extend(leaves(&value)),
                 Err(stop) => failed = Some(stop),
             }
         }
@@ -334,12 +359,7 @@ impl Checker<'_> {
     /// The last values of the state parameters in order.
     fn final_states(&mut self) -> Vec<NodeId> {
         let states = self.frame().bindings.iter().filter(|binding| binding.state);
-        states
-            .filter_map(|binding| match binding.value {
-                Value::Node(id) => Some(id),
-                _ => None,
-            })
-            .collect()
+        states.flat_map(|binding| leaves(&binding.value)).collect()
     }
 
     fn with_index_bounds(&mut self, mut params: Vec<CheckedParam>) -> Vec<CheckedParam> {
@@ -350,6 +370,21 @@ impl Checker<'_> {
             }
         }
         params
+    }
+}
+
+/// The value of a parameter, whose leaves are the next nodes.
+fn value_of(layout: &Layout, nodes: &mut impl Iterator<Item = NodeId>) -> Value {
+    match layout {
+        Layout::Tensor(_) => nodes.next().map_or(Value::Error, Value::Node),
+        Layout::Struct(layout) => {
+            let values = layout.fields.iter().map(|(_, field)| value_of(field, nodes)).collect();
+            Value::Struct(Record { name: layout.name.clone(), dims: layout.dims.clone(), values }.into())
+        }
+        Layout::Array(element, len) => {
+            let values: Vec<Value> = (0..*len).map(|_| value_of(element, nodes)).collect();
+            Value::Array(values.into())
+        }
     }
 }
 
@@ -376,6 +411,7 @@ pub(super) fn check_signature(items: &Items<'_>, function: &Function) -> Vec<Rep
             if !option
                 && !known.contains(elem.text.as_str())
                 && super::scope::dtype_by_name(&elem.text).is_none()
+                && !items.structs.contains_key(elem.text.as_str())
             {
                 let message = format!("there is no element type `{}`", elem.text);
                 checker.report(Diagnostic::new("unknown-type", message, elem.at));

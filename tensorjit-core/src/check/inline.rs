@@ -4,10 +4,10 @@ use super::call::Call;
 use super::report::{Checked, listed};
 use super::scope::{Binding, Checker, Frame, GenericElem};
 use super::targets::targets;
-use super::types::{computed_extents, written_dim, written_type};
+use super::types::{written_dim, written_type};
 use super::value::{Placed, Value};
 use crate::diag::{Diagnostic, Origin};
-use crate::syntax::ast::{Expr, Function, Generic, Param, TypeExpr, TypeKind};
+use crate::syntax::ast::{Expr, Extent, Function, Generic, Ident, Param, TypeExpr, TypeKind};
 use tensorjit_runtime::abi::Relation;
 
 /// How many calls may lie one inside the other.
@@ -147,7 +147,7 @@ impl Checker<'_> {
                 value = self.variable(value, call.at)?;
             }
             let name = param.name.text.clone();
-            self.frame().bindings.push(Binding { name, value, state: false });
+            self.frame().bindings.push(Binding { name, value, state: false, assignable: false });
         }
         Ok(())
     }
@@ -162,16 +162,9 @@ impl Checker<'_> {
         call: &Call<'_>,
     ) -> Checked<()> {
         for ((param, arg), value) in function.params.iter().zip(args).zip(values) {
-            let (TypeKind::Tensor { shape, .. }, Some(value)) = (&param.ty.kind, value) else { continue };
-            if OptionKind::of(param).is_some() || shape.is_empty() {
-                continue;
-            }
-            let operand = self.operand(value, arg.at)?;
-            let extents = self.shape(&operand);
-            for (expr, extent) in computed_extents(shape, &extents) {
-                if !self.extent_fits(expr, extent)? {
-                    return Err(self.argument_mismatch(function, param, arg, call));
-                }
+            let Some(value) = value else { continue };
+            if OptionKind::of(param).is_none() && !self.computed_extents_fit(&param.ty, value, arg.at)? {
+                return Err(self.argument_mismatch(function, param, arg, call));
             }
         }
         Ok(())
@@ -235,9 +228,9 @@ impl Checker<'_> {
         value: &Placed,
         call: &Call<'_>,
     ) -> super::report::Stop {
-        let found = match self.operand(&value.value, value.at) {
-            Ok(operand) => self.show_operand(&operand),
-            Err(_) => "a tuple".to_owned(),
+        let found = match self.shown_or_error(value) {
+            Ok(found) => found,
+            Err(stop) => return stop,
         };
         let name = &param.name.text;
         let message = format!("`{name}` of `{}` is {}, this is {found}", call.name, written_type(&param.ty));
@@ -250,9 +243,25 @@ impl Checker<'_> {
         self.report(diagnostic)
     }
 
+    /// The type of a value in words; tensors as operators see them.
+    fn shown_or_error(&mut self, value: &Placed) -> Result<String, super::report::Stop> {
+        match &value.value {
+            Value::Tuple(_) | Value::Struct(_) | Value::Array(_) => Ok(self.show_value(&value.value)),
+            other => {
+                let operand = self.operand(other, value.at)?;
+                Ok(self.show_operand(&operand))
+            }
+        }
+    }
+
     /// What the names of a written type stand for in this call, as far as arguments have determined them.
-    fn known_names(&self, ty: &TypeExpr) -> Option<String> {
-        let TypeKind::Tensor { elem, shape } = &ty.kind else { return None };
+    pub(super) fn known_names(&self, ty: &TypeExpr) -> Option<String> {
+        let (elem, shape): (&Ident, &[Extent]) = match &ty.kind {
+            TypeKind::Tensor { elem, shape } => (elem, shape),
+            TypeKind::Struct { name, dims } => (name, dims),
+            TypeKind::Array { element, .. } => return self.known_names(element),
+            TypeKind::Tuple(_) => return None,
+        };
         let frame = self.frames.last()?;
         let mut known = Vec::new();
         if let Some(GenericElem { dtype: Some(dtype), .. }) = frame.elems.get(&elem.text) {
@@ -260,15 +269,19 @@ impl Checker<'_> {
         }
         for extent in shape {
             match extent {
-                crate::syntax::ast::Extent::Axes(name) => {
+                Extent::Axes(name) => {
                     if let Some(Some(axes)) = frame.axes.get(&name.text) {
                         known.push(format!("`..{}` is {}", name.text, self.show_shape(axes)));
                     }
                 }
-                crate::syntax::ast::Extent::Dim(expr) => {
+                Extent::Dim(expr) => {
                     let written = written_dim(expr);
                     if let Some(Some(dim)) = frame.dims.get(&written) {
-                        known.push(format!("`{written}` is {}", self.show(dim)));
+                        let fact = format!("`{written}` is {}", self.show(dim));
+                        // That a name stands for a symbol of the same name says nothing.
+                        if fact != format!("`{written}` is {written}") && !known.contains(&fact) {
+                            known.push(fact);
+                        }
                     }
                 }
             }
@@ -322,9 +335,9 @@ impl Checker<'_> {
         if let Some(value) = self.match_type(ty, &value)? {
             return Ok(value);
         }
-        let found = match self.operand(&value.value, value.at) {
-            Ok(operand) => self.show_operand(&operand),
-            Err(_) => "a tuple".to_owned(),
+        let found = match self.shown_or_error(&value) {
+            Ok(found) => found,
+            Err(stop) => return Err(stop),
         };
         let message =
             format!("the result of `{}` is {}, this is {found}", function.name.text, written_type(ty));

@@ -161,6 +161,12 @@ impl Checker<'_> {
             Value::Text(_) => "a string",
             Value::Elem(_) => "a type",
             Value::Tuple(_) => "a tuple",
+            Value::Struct(_) | Value::Array(_) => {
+                let found = self.show_value(value);
+                let message = format!("a tensor is needed here, this is {found}");
+                let diagnostic = Diagnostic::new("not-a-tensor", message, at);
+                return Err(self.report(diagnostic.help("take a field of it")));
+            }
             Value::Unit => "a block without a value",
         };
         self.fail("not-a-tensor", at, format!("a tensor is needed here, this is {what}"))

@@ -5,6 +5,7 @@
 //! literals, variables that derivatives are taken by.  A side condition on dimensions is proven, or it is an
 //! error that says whether it is false or which `where` clause would make it true.
 
+mod assign;
 mod builtins;
 mod call;
 mod consts;
@@ -15,10 +16,14 @@ mod expr;
 mod function;
 mod index;
 mod inline;
+mod layout;
+mod leaves;
 mod literal;
+mod loops;
 mod prelude;
 mod report;
 mod scope;
+mod structs;
 mod targets;
 #[cfg(test)]
 mod tests;
@@ -35,9 +40,52 @@ use self::report::Report;
 use self::scope::Items;
 use crate::diag::{Diagnostic, Failure, Origin};
 use crate::dim::Dim;
-use crate::dim::facts::Condition;
+use crate::dim::facts::{Condition, Facts};
 use crate::graph::{Graph, Type};
-use crate::syntax::ast::{Block, Function, Item};
+use crate::syntax::ast::{Block, Function, Item, Struct};
+
+pub use self::layout::{Layout, StructLayout};
+
+/// A block that has been checked.
+#[derive(Clone, Debug, Default)]
+pub struct CheckedBlock {
+    /// All structs in order.
+    pub structs: Vec<CheckedStruct>,
+    /// The public functions in order.
+    pub functions: Vec<CheckedFunction>,
+}
+
+/// A struct that has been checked.
+#[derive(Clone, Debug)]
+pub struct CheckedStruct {
+    /// Its name.
+    pub name: String,
+    /// Where its name stands.
+    pub name_at: Origin,
+    /// Documentation comments and other attributes, as written.
+    pub attributes: Vec<TokenStream>,
+    /// The visibility, as written.
+    pub visibility: TokenStream,
+    /// Whether a Rust item is emitted.
+    pub public: bool,
+    /// Its fields in order, whose dimensions are the symbols of `facts`.
+    pub fields: Vec<CheckedField>,
+    /// Its dimensions.
+    pub facts: Facts,
+}
+
+/// A field of a struct that has been checked.
+#[derive(Clone, Debug)]
+pub struct CheckedField {
+    /// Its name.
+    pub name: String,
+    /// Where its name stands.
+    pub at: Origin,
+    /// Documentation comments and other attributes, as written.
+    pub attributes: Vec<TokenStream>,
+    /// Its type.
+    pub layout: Layout,
+}
 
 /// A public function that has been checked.
 #[derive(Clone, Debug)]
@@ -52,9 +100,13 @@ pub struct CheckedFunction {
     pub visibility: TokenStream,
     /// Whether a Rust item is emitted; true of all that [`check`] returns.
     pub public: bool,
-    /// Parameters in order; `graph.inputs` has the same order.
+    /// Parameters in order, as written.
+    pub arguments: Vec<CheckedArgument>,
+    /// The leaves of all parameters in order; `graph.inputs` has the same order.
     pub params: Vec<CheckedParam>,
-    /// Results in order, named `result`, or `result.0` and so on for a tuple.
+    /// The result, or the parts of a tuple in order, as written.
+    pub values: Vec<Layout>,
+    /// The leaves of all results in order, named `result`, or `result.0` and so on for a tuple, and after it the path.
     pub results: Vec<(String, Type)>,
     /// Whether the result is written as a tuple.
     pub tuple: bool,
@@ -69,10 +121,23 @@ pub struct CheckedFunction {
     pub at: Origin,
 }
 
-/// A parameter that has been checked.
+/// A parameter as it is written.
+#[derive(Clone, Debug)]
+pub struct CheckedArgument {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub layout: Layout,
+    /// [`Role::Input`], or [`Role::State`] for `&mut`.
+    pub role: Role,
+    /// Where its name stands.
+    pub at: Origin,
+}
+
+/// A leaf of a parameter that has been checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckedParam {
-    /// Its name.
+    /// Its path: the name of the parameter, or as `params.layers[3].w`.
     pub name: String,
     /// The element type.
     pub dtype: DType,
@@ -90,13 +155,20 @@ pub struct CheckedParam {
 ///
 /// All errors of the user are collected, in the order of the text of the functions.
 pub fn check(block: &Block) -> Result<Vec<CheckedFunction>, Failure> {
+    check_block(block).map(|block| block.functions)
+}
+
+/// As [`check`], with the structs of the block.
+pub fn check_block(block: &Block) -> Result<CheckedBlock, Failure> {
     let mut reports: Vec<Report> = Vec::new();
     let mut items = Items::default();
     let mut functions: Vec<&Function> = Vec::new();
+    let mut structs: Vec<&Struct> = Vec::new();
     let mut names: BTreeMap<&str, Origin> = BTreeMap::new();
     for item in &block.items {
         let name = match item {
             Item::Fn(function) => &function.name,
+            Item::Struct(declared) => &declared.name,
             Item::Const(constant) => &constant.name,
         };
         if names.insert(&name.text, name.at).is_some() {
@@ -110,6 +182,10 @@ pub fn check(block: &Block) -> Result<Vec<CheckedFunction>, Failure> {
                 items.functions.insert(&function.name.text, function);
                 functions.push(function);
             }
+            Item::Struct(declared) => {
+                items.structs.insert(&declared.name.text, declared);
+                structs.push(declared);
+            }
             Item::Const(constant) => {
                 let (found, value) = consts::value(&items, constant)?;
                 reports.extend(found);
@@ -117,13 +193,28 @@ pub fn check(block: &Block) -> Result<Vec<CheckedFunction>, Failure> {
             }
         }
     }
-    let mut checked = Vec::new();
+    let mut checked = CheckedBlock::default();
+    for declared in structs {
+        if scope::dtype_by_name(&declared.name.text).is_some() {
+            let message = format!("`{}` is a type of the language", declared.name.text);
+            let diagnostic = Diagnostic::new("reserved-name", message, declared.name.at);
+            reports.push(Report { through: Vec::new(), diagnostic });
+        }
+        let (found, result) = structs::check(&items, declared);
+        reports.extend(found);
+        match result? {
+            Some(declared) => checked.structs.push(declared),
+            None => {
+                items.broken.insert(&declared.name.text);
+            }
+        }
+    }
     let mut broken: BTreeSet<&str> = BTreeSet::new();
     for function in functions {
         let found = match function.public || inline::stands_alone(function) {
             true => {
                 let (found, result) = function::check(&items, function);
-                checked.extend(result?.filter(|function| function.public));
+                checked.functions.extend(result?.filter(|function| function.public));
                 found
             }
             false => function::check_signature(&items, function),

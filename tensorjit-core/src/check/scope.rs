@@ -11,13 +11,17 @@ use super::value::Value;
 use crate::diag::{Diagnostic, Origin};
 use crate::dim::Dim;
 use crate::graph::{Graph, NodeId, Op};
-use crate::syntax::ast::{Function, Ident};
+use crate::syntax::ast::{Function, Ident, Struct};
 
 /// What all functions of a block share.
 #[derive(Default)]
 pub(super) struct Items<'a> {
     /// Functions by name.
     pub(super) functions: BTreeMap<&'a str, &'a Function>,
+    /// Structs by name.
+    pub(super) structs: BTreeMap<&'a str, &'a Struct>,
+    /// The structs whose declarations have errors.
+    pub(super) broken: BTreeSet<&'a str>,
     /// Constants by name.
     pub(super) consts: BTreeMap<&'a str, Value>,
     /// The functions that are written in the language itself.
@@ -46,6 +50,10 @@ pub(super) struct Checker<'a> {
     pub(super) variables: u32,
     /// How many calls have been inlined.
     pub(super) inlinings: u32,
+    /// How many steps of loops have been unrolled.
+    pub(super) loop_steps: usize,
+    /// The structs whose fields are being read, to find those that contain themselves.
+    pub(super) structs: Vec<String>,
     /// Divisors that must be shown to be positive once all facts are known, while these are being read.
     pub(super) divisors: Option<Vec<(Dim, Origin)>>,
     /// Whether the value of a constant is read: then constants before it are numbers without a type.
@@ -74,8 +82,10 @@ pub(super) struct Binding {
     pub(super) name: String,
     /// Its present value.
     pub(super) value: Value,
-    /// Whether it is a state parameter, which may be assigned.
+    /// Whether it is a state parameter.
     pub(super) state: bool,
+    /// Whether it may be assigned: a state parameter, or a name bound by `let mut`.
+    pub(super) assignable: bool,
 }
 
 /// A generic element type.
@@ -90,7 +100,7 @@ pub(super) struct GenericElem {
 impl Frame {
     /// Binds a name.
     pub(super) fn bind(&mut self, name: impl Into<String>, value: Value) {
-        self.bindings.push(Binding { name: name.into(), value, state: false });
+        self.bindings.push(Binding { name: name.into(), value, state: false, assignable: false });
     }
 }
 
@@ -113,6 +123,8 @@ impl<'a> Checker<'a> {
             index_bounds: BTreeMap::new(),
             variables: 0,
             inlinings: 0,
+            loop_steps: 0,
+            structs: Vec::new(),
             divisors: None,
             in_constant: false,
         }
@@ -217,6 +229,12 @@ impl<'a> Checker<'a> {
                     item.value = self.variable(item.value.clone(), item.at)?;
                 }
                 Ok(Value::Tuple(items))
+            }
+            value @ (Value::Struct(_) | Value::Array(_)) => {
+                self.map_leaves(&value, &mut |checker, leaf| match checker.variable(Value::Node(leaf), at)? {
+                    Value::Node(id) => Ok(id),
+                    _ => Err(Stop::Reported),
+                })
             }
             other => Ok(other),
         }

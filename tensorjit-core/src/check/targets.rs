@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::syntax::ast::{Body, Expr, ExprKind, IndexItem, Pattern, Statement};
+use crate::syntax::ast::{Body, Expr, ExprKind, IndexItem, Iterable, Pattern, Statement, Step};
 
 /// The functions whose second argument names variables.
 pub(super) const DERIVATIVES: [&str; 4] = ["grad", "vjp", "jvp", "hvp"];
@@ -37,11 +37,29 @@ impl Found {
                     self.copy(pattern, value);
                     self.expr(value);
                 }
-                Statement::Assign { name, value, .. } => {
-                    if let ExprKind::Name(source) = &value.kind {
-                        self.copies.push((name.text.clone(), source.clone()));
+                Statement::Assign { target, value, .. } => {
+                    self.copies.extend(
+                        copied_name(value).map(|source| (target.name.text.clone(), source.to_owned())),
+                    );
+                    for step in &target.steps {
+                        if let Step::Index(items, _) = step {
+                            self.index(items);
+                        }
                     }
                     self.expr(value);
+                }
+                Statement::For { pattern, over, body, .. } => {
+                    match over {
+                        Iterable::Range { from, to, .. } => {
+                            self.expr(from);
+                            self.expr(to);
+                        }
+                        Iterable::Each(each) => {
+                            self.over(pattern, each);
+                            self.expr(each);
+                        }
+                    }
+                    self.body(body);
                 }
             }
         }
@@ -50,12 +68,42 @@ impl Found {
         }
     }
 
+    /// The names of a loop are copies of the elements of what it goes over.
+    fn over(&mut self, pattern: &Pattern, each: &Expr) {
+        match (pattern, &each.kind) {
+            (Pattern::Tuple(parts, _), ExprKind::Call { name, args, .. }) => {
+                match (name.text.as_str(), parts.as_slice(), args.as_slice()) {
+                    ("enumerate", [_, element], [inner]) => self.over(element, inner),
+                    ("zip", ..) => parts.iter().zip(args).for_each(|(part, arg)| self.over(part, arg)),
+                    _ => {}
+                }
+            }
+            (_, ExprKind::Call { args, .. }) => args.iter().for_each(|arg| self.over(pattern, arg)),
+            _ => self.copy(pattern, each),
+        }
+    }
+
+    fn index(&mut self, items: &[IndexItem]) {
+        for item in items {
+            match item {
+                IndexItem::Rest(_) => {}
+                IndexItem::Range { from, to, step, .. } => {
+                    [from, to, step].into_iter().flatten().for_each(|part| self.expr(part));
+                }
+                IndexItem::At(index) => self.expr(index),
+            }
+        }
+    }
+
     fn copy(&mut self, pattern: &Pattern, value: &Expr) {
         match (pattern, &value.kind) {
-            (Pattern::Name(name), ExprKind::Name(_) | ExprKind::Field(..)) => {
+            (
+                Pattern::Name(name) | Pattern::Mutable(name),
+                ExprKind::Name(_) | ExprKind::Field(..) | ExprKind::Index(..),
+            ) => {
                 self.copies.extend(copied_name(value).map(|source| (name.text.clone(), source.to_owned())));
             }
-            (Pattern::Name(name), ExprKind::Tuple(items)) => {
+            (Pattern::Name(name) | Pattern::Mutable(name), ExprKind::Tuple(items)) => {
                 let copied = items.iter().filter_map(copied_name);
                 self.copies.extend(copied.map(|source| (name.text.clone(), source.to_owned())));
             }
@@ -99,15 +147,14 @@ impl Found {
             ExprKind::Tuple(items) | ExprKind::Array(items) => items.iter().for_each(|item| self.expr(item)),
             ExprKind::Index(value, items) => {
                 self.expr(value);
-                for item in items {
-                    match item {
-                        IndexItem::Rest(_) => {}
-                        IndexItem::Range { from, to, step, .. } => {
-                            [from, to, step].into_iter().flatten().for_each(|part| self.expr(part));
-                        }
-                        IndexItem::At(index) => self.expr(index),
-                    }
-                }
+                self.index(items);
+            }
+            ExprKind::Struct { fields, base, .. } => {
+                fields
+                    .iter()
+                    .map(|(_, value)| value)
+                    .chain(base.as_deref())
+                    .for_each(|value| self.expr(value));
             }
         }
     }
@@ -118,17 +165,26 @@ impl Found {
                 self.targets.insert(name.clone());
             }
             ExprKind::Tuple(items) => items.iter().for_each(|item| self.target(item)),
-            ExprKind::Field(inner, _) => self.target(inner),
+            ExprKind::Field(inner, _) | ExprKind::Index(inner, _) => self.target(inner),
             _ => {}
         }
     }
 }
 
-/// The name that an expression copies: itself, or that of the tuple of which it is a part.
+/// The name that an expression copies: itself, or that of the tuple, struct or array of which it is a part.
 pub(super) fn copied_name(expr: &Expr) -> Option<&str> {
     match &expr.kind {
         ExprKind::Name(name) => Some(name),
-        ExprKind::Field(inner, _) => copied_name(inner),
+        ExprKind::Field(inner, _) | ExprKind::Index(inner, _) => copied_name(inner),
         _ => None,
+    }
+}
+
+/// Whether an index is on the way from the name that is copied.
+pub(super) fn is_indexed(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Index(..) => true,
+        ExprKind::Field(inner, _) => is_indexed(inner),
+        _ => false,
     }
 }

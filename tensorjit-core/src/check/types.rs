@@ -2,7 +2,7 @@
 
 use tensorjit_runtime::abi::DType;
 
-use super::report::{Checked, closest, counted};
+use super::report::{Checked, Stop, closest, counted};
 use super::scope::{Checker, dtype_by_name};
 use super::value::{Operand, Placed, Value};
 use crate::diag::{Diagnostic, Origin};
@@ -13,6 +13,10 @@ use crate::syntax::ast::{BinaryOp, Expr, ExprKind, Extent, Ident, TypeExpr, Type
 impl Checker<'_> {
     /// The type that is written, every name of which is known.
     pub(super) fn resolve(&mut self, ty: &TypeExpr) -> Checked<Type> {
+        if self.struct_type(ty).is_some() || matches!(ty.kind, TypeKind::Array { .. }) {
+            let message = format!("the type of a tensor is needed here, this is `{}`", written_type(ty));
+            return self.fail("struct-type", ty.at, message);
+        }
         let TypeKind::Tensor { elem, shape } = &ty.kind else {
             return self.fail("tuple-type", ty.at, "a tuple cannot stand here: write the type of one tensor");
         };
@@ -38,7 +42,7 @@ impl Checker<'_> {
         }
     }
 
-    fn axes_open(&mut self, name: &Ident) -> super::report::Stop {
+    fn axes_open(&mut self, name: &Ident) -> Stop {
         self.report(Diagnostic::new(
             "symbol-open",
             format!("no argument of this call says what `..{}` is", name.text),
@@ -46,7 +50,7 @@ impl Checker<'_> {
         ))
     }
 
-    fn unknown_axes(&mut self, name: &Ident) -> super::report::Stop {
+    fn unknown_axes(&mut self, name: &Ident) -> Stop {
         let diagnostic =
             Diagnostic::new("unknown-dimension", format!("there are no axes `..{}`", name.text), name.at);
         self.report(diagnostic.help(format!("helpers declare them after their name: `<..{}>`", name.text)))
@@ -72,7 +76,8 @@ impl Checker<'_> {
             None => {
                 let message = format!("there is no element type `{}`", name.text);
                 let diagnostic = Diagnostic::new("unknown-type", message, name.at);
-                let help = match closest(&name.text, DType::ALL.iter().map(|dtype| dtype.name())) {
+                let known = DType::ALL.iter().map(|dtype| dtype.name());
+                let help = match closest(&name.text, known.chain(self.items.structs.keys().copied())) {
                     Some(close) => format!("did you mean `{close}`?"),
                     None => "the types are `f32`, `f64`, `i32`, `i64` and `bool`".to_owned(),
                 };
@@ -155,7 +160,28 @@ impl Checker<'_> {
                 }
                 Ok(Some(Value::Tuple(matched)))
             }
-            (TypeKind::Tuple(_), _) | (_, Value::Tuple(_)) => Ok(None),
+            (_, Value::Error) => Err(Stop::Reported),
+            (TypeKind::Array { element, len }, Value::Array(elements)) => {
+                let found = Dim::constant(elements.len() as i64);
+                if !self.match_shape(std::slice::from_ref(len), &[found])? {
+                    return Ok(None);
+                }
+                for item in elements.iter() {
+                    let item = Placed { value: item.clone(), at: value.at };
+                    if self.match_type(element, &item)?.is_none() {
+                        return Ok(None);
+                    }
+                }
+                Ok(Some(value.value.clone()))
+            }
+            (_, Value::Struct(record)) => {
+                let Some((name, dims)) = self.struct_type(ty) else { return Ok(None) };
+                let fits = name.text == record.name && self.match_shape(dims, &record.dims)?;
+                Ok(fits.then(|| value.value.clone()))
+            }
+            _ if self.struct_type(ty).is_some() => Ok(None),
+            (TypeKind::Tuple(_) | TypeKind::Struct { .. } | TypeKind::Array { .. }, _)
+            | (_, Value::Tuple(_) | Value::Array(_)) => Ok(None),
             (TypeKind::Tensor { elem, shape }, Value::Dim(dim)) if shape.is_empty() => {
                 // A dimension stays one where it fits, so that the helper may use it in shapes.
                 let fits = self.match_elem(elem, DType::I64)?;
@@ -256,6 +282,39 @@ impl Checker<'_> {
         Ok(true)
     }
 
+    /// Whether the extents that are written as more than a name are those of a matched value.
+    pub(super) fn computed_extents_fit(&mut self, ty: &TypeExpr, value: &Value, at: Origin) -> Checked<bool> {
+        if let (Some((_, dims)), Value::Struct(record)) = (self.struct_type(ty), value) {
+            return self.extents_fit(dims, &record.dims);
+        }
+        match (&ty.kind, value) {
+            (TypeKind::Array { element, len }, Value::Array(elements)) => {
+                let found = Dim::constant(elements.len() as i64);
+                if !self.extents_fit(std::slice::from_ref(len), &[found])? {
+                    return Ok(false);
+                }
+                match elements.first() {
+                    Some(first) => self.computed_extents_fit(element, first, at),
+                    None => Ok(true),
+                }
+            }
+            (TypeKind::Tensor { shape, .. }, _) if !shape.is_empty() => {
+                let operand = self.operand(value, at)?;
+                self.extents_fit(shape, &self.shape(&operand))
+            }
+            _ => Ok(true),
+        }
+    }
+
+    fn extents_fit(&mut self, written: &[Extent], found: &[Dim]) -> Checked<bool> {
+        for (expr, extent) in computed_extents(written, found) {
+            if !self.extent_fits(expr, extent)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Whether a written extent is equal to a found one; its only open symbol is solved for.
     pub(super) fn extent_fits(&mut self, expr: &Expr, found: &Dim) -> Checked<bool> {
         if let [name] = self.open_symbols(expr).as_slice() {
@@ -289,7 +348,7 @@ impl Checker<'_> {
 }
 
 /// Calls `visit` with every name in a dimension expression.
-fn names(expr: &Expr, visit: &mut dyn FnMut(&str)) {
+pub(super) fn names(expr: &Expr, visit: &mut dyn FnMut(&str)) {
     match &expr.kind {
         ExprKind::Name(name) => visit(name),
         ExprKind::Unary(_, inner) => names(inner, visit),
@@ -303,7 +362,7 @@ fn names(expr: &Expr, visit: &mut dyn FnMut(&str)) {
 }
 
 /// The extents that are written as more than a name, each with the extent found at its place.
-pub(super) fn computed_extents<'t>(written: &'t [Extent], found: &'t [Dim]) -> Vec<(&'t Expr, &'t Dim)> {
+fn computed_extents<'t>(written: &'t [Extent], found: &'t [Dim]) -> Vec<(&'t Expr, &'t Dim)> {
     let surplus = (found.len() + 1).saturating_sub(written.len());
     let mut at = 0;
     let mut pairs = Vec::new();
@@ -325,20 +384,25 @@ pub(super) fn written_type(ty: &TypeExpr) -> String {
     match &ty.kind {
         TypeKind::Tensor { elem, shape } if shape.is_empty() => elem.text.clone(),
         TypeKind::Tensor { elem, shape } => {
-            let extents: Vec<String> = shape
-                .iter()
-                .map(|extent| match extent {
-                    Extent::Dim(expr) => written_dim(expr),
-                    Extent::Axes(name) => format!("..{}", name.text),
-                })
-                .collect();
-            format!("{}[{}]", elem.text, extents.join(", "))
+            format!("{}[{}]", elem.text, written_extents(shape))
+        }
+        TypeKind::Struct { name, dims } => format!("{}<{}>", name.text, written_extents(dims)),
+        TypeKind::Array { element, len } => {
+            format!("[{}; {}]", written_type(element), written_extents(std::slice::from_ref(len)))
         }
         TypeKind::Tuple(types) => {
             let types: Vec<String> = types.iter().map(written_type).collect();
             format!("({})", types.join(", "))
         }
     }
+}
+
+fn written_extents(extents: &[Extent]) -> String {
+    let each = extents.iter().map(|extent| match extent {
+        Extent::Dim(expr) => written_dim(expr),
+        Extent::Axes(name) => format!("..{}", name.text),
+    });
+    each.collect::<Vec<_>>().join(", ")
 }
 
 /// A dimension expression, or the default of an option, as it stands in the text.

@@ -29,10 +29,25 @@ pub(super) enum Value {
     List(Vec<Placed>),
     /// `(a, b)`.
     Tuple(Vec<Placed>),
+    /// A struct.
+    Struct(Rc<Record>),
+    /// An array of structs of one type, at least one.
+    Array(Rc<Vec<Value>>),
     /// The value of a block that ends with a statement.
     Unit,
     /// The value of an expression with an error, which has been reported.
     Error,
+}
+
+/// The value of a struct.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    /// The name of the struct.
+    pub(super) name: String,
+    /// The values of its dimensions; with the name they are its type.
+    pub(super) dims: Vec<Dim>,
+    /// Of the fields in the order of their declaration; tensors among them are nodes.
+    pub(super) values: Vec<Value>,
 }
 
 /// A value and where it was written.
@@ -151,6 +166,11 @@ impl Value {
     /// Whether it is a negative integer as a literal, which counts from the end.
     pub(super) fn counts_from_end(&self) -> bool {
         matches!(self, Value::Literal(literal) if matches!(literal.form, Form::Int(value) if value < 0))
+    }
+
+    /// Whether it is made of leaves.
+    pub(super) fn is_compound(&self) -> bool {
+        matches!(self, Value::Struct(_) | Value::Array(_))
     }
 
     /// The elements of a list or tuple.

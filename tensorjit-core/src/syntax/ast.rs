@@ -24,6 +24,8 @@ pub struct Block {
 pub enum Item {
     /// A function.
     Fn(Function),
+    /// A struct of tensors.
+    Struct(Struct),
     /// `const NAME: type = expr;`
     Const(Const),
 }
@@ -39,6 +41,34 @@ pub struct Const {
     pub value: Expr,
     /// The item as the macro re-emits it: attributes, visibility and all; empty outside the macro.
     pub tokens: proc_macro2::TokenStream,
+}
+
+/// `struct Layer<I, O> { w: f32[I, O], b: f32[O] }`
+#[derive(Clone, Debug)]
+pub struct Struct {
+    /// Attributes as written, documentation among them.
+    pub attributes: Vec<proc_macro2::TokenStream>,
+    /// The visibility, as written.
+    pub visibility: proc_macro2::TokenStream,
+    /// Whether a Rust item is emitted.
+    pub public: bool,
+    /// Its name.
+    pub name: Ident,
+    /// Its dimensions.
+    pub generics: Vec<Generic>,
+    /// In order.
+    pub fields: Vec<Field>,
+}
+
+/// A field of a struct.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// Attributes as written, documentation among them.
+    pub attributes: Vec<proc_macro2::TokenStream>,
+    /// Its name.
+    pub name: Ident,
+    /// Its type.
+    pub ty: TypeExpr,
 }
 
 /// A function.
@@ -119,12 +149,26 @@ pub struct TypeExpr {
 /// Forms of types.
 #[derive(Clone, Debug)]
 pub enum TypeKind {
-    /// `f32`, `f32[B, 3]`, `T[..S, N]`; also the option types `int`, `bool`, `axes`.
+    /// `f32`, `f32[B, 3]`, `T[..S, N]`; also the option types `int`, `bool`, `axes`, and structs without dimensions.
     Tensor {
         /// The element type.
         elem: Ident,
         /// The extents.
         shape: Vec<Extent>,
+    },
+    /// `Layer<I, O>`.
+    Struct {
+        /// The struct.
+        name: Ident,
+        /// Its dimensions.
+        dims: Vec<Extent>,
+    },
+    /// `[Layer<D, D>; 6]`.
+    Array {
+        /// The type of the elements.
+        element: Box<TypeExpr>,
+        /// Their number.
+        len: Extent,
     },
     /// `(A, B)`.
     Tuple(Vec<TypeExpr>),
@@ -184,15 +228,62 @@ pub enum Statement {
         /// The value.
         value: Expr,
     },
-    /// `name = value;`
+    /// `name = value;`, `params.layers[0].w = value;`
     Assign {
-        /// A state parameter.
-        name: Ident,
+        /// A state parameter or a name bound by `let mut`, or a part of it.
+        target: Target,
         /// The value.
         value: Expr,
         /// The whole statement.
         at: Origin,
     },
+    /// `for pattern in iterable { .. }`
+    For {
+        /// What is bound in each step.
+        pattern: Pattern,
+        /// What it goes over.
+        over: Iterable,
+        /// The body of a step.
+        body: Body,
+        /// `for`.
+        at: Origin,
+    },
+}
+
+/// What is assigned.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// The name.
+    pub name: Ident,
+    /// Which part of it; the whole where there are none.
+    pub steps: Vec<Step>,
+}
+
+/// A step from a value to a part of it.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// `.field`
+    Field(Ident),
+    /// `[index]`
+    Index(Vec<IndexItem>, Origin),
+}
+
+/// What a `for` goes over.
+#[derive(Clone, Debug)]
+pub enum Iterable {
+    /// `from..to` or `from..=to`.
+    Range {
+        /// The first value.
+        from: Expr,
+        /// The end.
+        to: Expr,
+        /// Whether the end is among the values.
+        inclusive: bool,
+        /// Its place.
+        at: Origin,
+    },
+    /// The elements of an array, or `zip` or `enumerate` of them.
+    Each(Expr),
 }
 
 /// What a `let` binds.
@@ -200,6 +291,8 @@ pub enum Statement {
 pub enum Pattern {
     /// One name.
     Name(Ident),
+    /// `mut name`, which may be assigned.
+    Mutable(Ident),
     /// A tuple of patterns.
     Tuple(Vec<Pattern>, Origin),
 }
@@ -253,6 +346,15 @@ pub enum ExprKind {
     Array(Vec<Expr>),
     /// `value[items]`.
     Index(Box<Expr>, Vec<IndexItem>),
+    /// `Layer { w: a, b, ..base }`
+    Struct {
+        /// The struct.
+        name: Ident,
+        /// Fields with their values.
+        fields: Vec<(Ident, Expr)>,
+        /// Where the other fields come from.
+        base: Option<Box<Expr>>,
+    },
     /// `tuple.0` or `value.field`.
     Field(Box<Expr>, Ident),
 }

@@ -4,6 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use syn::ext::IdentExt;
 use tensorjit_core::dim::Dim;
+use tensorjit_core::dim::facts::Facts;
 use tensorjit_core::dim::program::SolveRow;
 use tensorjit_runtime::abi::{DimOp, Level, Role};
 
@@ -38,14 +39,12 @@ pub(super) fn descriptor(face: &TokenStream, signature: &Signature, code: &Code)
         let (name, low, high) = (&symbol.name, symbol.low, symbol.high);
         quote!(#face::__private::abi::Symbol { name: #name, low: #low, high: #high })
     });
-    let params = signature.params.iter().map(|param| {
-        writer.param(&param.name.unraw().to_string(), &param.tensor, param.role, param.index_bound.as_ref())
-    });
-    let results = signature
-        .results
+    let params = signature
+        .params
         .iter()
-        .enumerate()
-        .map(|(index, tensor)| writer.param(&signature.result_name(index), tensor, Role::Output, None));
+        .map(|param| writer.param(&param.name, &param.tensor, param.role, param.index_bound.as_ref()));
+    let results =
+        signature.results.iter().map(|output| writer.param(&output.name, &output.tensor, Role::Output, None));
     let solve = signature.solve();
     let solve = solve.iter().map(|row| writer.solve(row));
     let checks = signature.conditions.iter().map(|condition| {
@@ -118,21 +117,11 @@ struct Writer<'s> {
 
 impl Writer<'_> {
     fn dim(&self, dim: &Dim) -> TokenStream {
-        // The front end has refused factors that do not fit; a program without a value fails at call time.
-        self.program(&Program::new(&self.signature.facts, dim).unwrap_or_default())
+        dim_expr(self.face, &self.signature.facts, dim)
     }
 
     fn program(&self, program: &Program) -> TokenStream {
-        let (face, text) = (self.face, &program.text);
-        let ops = program.ops.iter().map(|op| match op {
-            DimOp::Const(value) => quote!(#face::__private::abi::DimOp::Const(#value)),
-            DimOp::Symbol(symbol) => quote!(#face::__private::abi::DimOp::Symbol(#symbol)),
-            other => {
-                let name = variant(other);
-                quote!(#face::__private::abi::DimOp::#name)
-            }
-        });
-        quote!(#face::__private::abi::DimExpr { program: &[#(#ops),*], text: #text })
+        expression(self.face, program)
     }
 
     fn param(&self, name: &str, tensor: &Tensor, role: Role, index_bound: Option<&Dim>) -> TokenStream {
@@ -158,6 +147,25 @@ impl Writer<'_> {
         let (symbol, offset) = (symbol.0, self.dim(offset));
         quote!(#face::__private::abi::Solve { symbol: #symbol, param: #param, axis: #axis, scale: #scale, offset: #offset })
     }
+}
+
+/// A dimension over the symbols of `facts`.
+pub(super) fn dim_expr(face: &TokenStream, facts: &Facts, dim: &Dim) -> TokenStream {
+    // The front end has refused factors that do not fit; a program without a value fails at call time.
+    expression(face, &Program::new(facts, dim).unwrap_or_default())
+}
+
+fn expression(face: &TokenStream, program: &Program) -> TokenStream {
+    let text = &program.text;
+    let ops = program.ops.iter().map(|op| match op {
+        DimOp::Const(value) => quote!(#face::__private::abi::DimOp::Const(#value)),
+        DimOp::Symbol(symbol) => quote!(#face::__private::abi::DimOp::Symbol(#symbol)),
+        other => {
+            let name = variant(other);
+            quote!(#face::__private::abi::DimOp::#name)
+        }
+    });
+    quote!(#face::__private::abi::DimExpr { program: &[#(#ops),*], text: #text })
 }
 
 /// The name of a variant without fields.

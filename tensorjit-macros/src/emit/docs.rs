@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 
 use proc_macro2::TokenStream;
-use tensorjit_core::dim::facts::SymbolInfo;
+use tensorjit_core::check::Layout;
+use tensorjit_core::dim::facts::{Facts, SymbolInfo};
 use tensorjit_runtime::abi::Role;
 
-use super::{Forms, Signature, Tensor};
+use super::{Forms, Signature};
 
 /// Whether an attribute decides if the item exists, so that it belongs on every item.
 pub(super) fn is_condition(attribute: &TokenStream) -> bool {
@@ -38,8 +39,9 @@ pub(super) fn of_into(signature: &Signature) -> String {
          allocates nothing once its thread has workspace.\n\n",
         signature.name
     );
-    for (index, tensor) in signature.results.iter().enumerate() {
-        let _ = writeln!(text, "* `{}`: `{}`", signature.result_name(index), show(signature, tensor));
+    for (index, layout) in signature.values.iter().enumerate() {
+        let name = if signature.tuple { format!("result.{index}") } else { "result".to_owned() };
+        let _ = writeln!(text, "* `{name}`: `{}`", layout_text(&signature.facts, layout));
     }
     text.push_str(&errors(signature));
     text
@@ -68,14 +70,22 @@ pub(super) fn of_module(signature: &Signature, forms: Forms) -> String {
 
 fn arguments(signature: &Signature) -> String {
     let mut text = String::from("\n# Arguments\n\n");
-    if signature.params.is_empty() {
+    if signature.arguments.is_empty() {
         text.push_str("None.\n");
     }
-    for param in &signature.params {
-        let state = if param.role == Role::State { "&mut " } else { "" };
-        let _ = write!(text, "* `{}`: `{state}{}`", param.name, show(signature, &param.tensor));
-        if let Some(bound) = &param.index_bound {
-            let _ = write!(text, ", each value in `0..{}`", signature.facts.show(bound));
+    let mut leaves = signature.params.iter();
+    for argument in &signature.arguments {
+        let state = if argument.role == Role::State { "&mut " } else { "" };
+        let ty = layout_text(&signature.facts, &argument.layout);
+        let _ = write!(text, "* `{}`: `{state}{ty}`", argument.name);
+        for leaf in leaves.by_ref().take(argument.layout.count()) {
+            if let Some(bound) = &leaf.index_bound {
+                let which = match argument.layout {
+                    Layout::Tensor(_) => String::new(),
+                    _ => format!(" of `{}`", leaf.name),
+                };
+                let _ = write!(text, ", each value{which} in `0..{}`", signature.facts.show(bound));
+            }
         }
         text.push('\n');
     }
@@ -83,7 +93,8 @@ fn arguments(signature: &Signature) -> String {
 }
 
 fn result(signature: &Signature) -> String {
-    let types: Vec<String> = signature.results.iter().map(|tensor| show(signature, tensor)).collect();
+    let types: Vec<String> =
+        signature.values.iter().map(|layout| layout_text(&signature.facts, layout)).collect();
     match types.as_slice() {
         [] => String::new(),
         [ty] if !signature.tuple => format!("\n# Result\n\n`{ty}`\n"),
@@ -132,9 +143,16 @@ fn errors(signature: &Signature) -> String {
     format!("\n# Errors\n\nFor {}, and {last}. No argument has been changed then.\n", causes.join(", "))
 }
 
-/// `f32[B, 3]`, or `f32` for a scalar.
-fn show(signature: &Signature, tensor: &Tensor) -> String {
-    let shape =
-        if tensor.shape.is_empty() { String::new() } else { signature.facts.show_shape(&tensor.shape) };
-    format!("{}{shape}", tensor.dtype.name())
+/// `f32[B, 3]`, `f32` for a scalar, `[Layer<D, 4>; 6]`.
+pub(super) fn layout_text(facts: &Facts, layout: &Layout) -> String {
+    match layout {
+        Layout::Tensor(ty) if ty.shape.is_empty() => ty.dtype.name().to_owned(),
+        Layout::Tensor(ty) => format!("{}{}", ty.dtype.name(), facts.show_shape(&ty.shape)),
+        Layout::Struct(layout) if layout.dims.is_empty() => layout.name.clone(),
+        Layout::Struct(layout) => {
+            let dims: Vec<String> = layout.dims.iter().map(|dim| facts.show(dim)).collect();
+            format!("{}<{}>", layout.name, dims.join(", "))
+        }
+        Layout::Array(element, len) => format!("[{}; {len}]", layout_text(facts, element)),
+    }
 }

@@ -6,17 +6,21 @@
 mod descriptor;
 mod docs;
 mod shells;
+mod structs;
 mod stub;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
+use tensorjit_core::check::Layout;
 use tensorjit_core::dim::Dim;
 use tensorjit_core::dim::facts::{Condition, Facts};
 use tensorjit_core::dim::program::{Axis, SolveRow, solve};
+use tensorjit_core::graph::Type;
 use tensorjit_runtime::abi::{DType, Role};
 
 pub(crate) use descriptor::{Code, EntryPoint};
-pub(crate) use stub::stub;
+pub(crate) use structs::structure;
+pub(crate) use stub::{stub, stub_struct};
 
 /// A function as the macro's user sees it.
 #[derive(Clone, Debug)]
@@ -31,19 +35,43 @@ pub(crate) struct Signature {
     pub(crate) facts: Facts,
     /// The `where` clauses as written.
     pub(crate) conditions: Vec<Condition>,
-    /// Parameters in order.
+    /// Parameters in order, as written.
+    pub(crate) arguments: Vec<Argument>,
+    /// The leaves of all parameters in order.
     pub(crate) params: Vec<Param>,
-    /// Results in order.
-    pub(crate) results: Vec<Tensor>,
+    /// The result, or the parts of a tuple in order, as written.
+    pub(crate) values: Vec<Layout>,
+    /// The leaves of all results in order.
+    pub(crate) results: Vec<Output>,
     /// Whether the results are written as a tuple.
     pub(crate) tuple: bool,
 }
 
-/// A parameter.
+/// A parameter as it is written.
 #[derive(Clone, Debug)]
-pub(crate) struct Param {
+pub(crate) struct Argument {
     /// The name.
     pub(crate) name: Ident,
+    /// The type.
+    pub(crate) layout: Layout,
+    /// Input or state.
+    pub(crate) role: Role,
+}
+
+/// A leaf of a result.
+#[derive(Clone, Debug)]
+pub(crate) struct Output {
+    /// `result`, `result.0.w`.
+    pub(crate) name: String,
+    /// Element type and extents.
+    pub(crate) tensor: Tensor,
+}
+
+/// A leaf of a parameter.
+#[derive(Clone, Debug)]
+pub(crate) struct Param {
+    /// Its path: `x`, `params.layers[3].w`.
+    pub(crate) name: String,
     /// Element type and extents.
     pub(crate) tensor: Tensor,
     /// Input or state.
@@ -61,6 +89,13 @@ pub(crate) struct Tensor {
     pub(crate) shape: Vec<Dim>,
 }
 
+impl Tensor {
+    /// Of a type of the graph.
+    pub(crate) fn of(ty: &Type) -> Tensor {
+        Tensor { dtype: ty.dtype, shape: ty.shape.to_vec() }
+    }
+}
+
 /// Which forms a function has: those whose symbols all follow from what the form is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Forms {
@@ -75,7 +110,7 @@ impl Signature {
     pub(crate) fn solve(&self) -> Vec<SolveRow> {
         let params = self.params.iter().map(|param| &param.tensor);
         let axes: Vec<Axis<'_>> = params
-            .chain(&self.results)
+            .chain(self.results.iter().map(|output| &output.tensor))
             .zip(0..)
             .flat_map(|(tensor, param)| {
                 tensor.shape.iter().zip(0..).map(move |(extent, axis)| Axis { param, axis, extent })
@@ -92,11 +127,6 @@ impl Signature {
         let rows = self.solve();
         let into = rows.len() == self.facts.symbols.len();
         Forms { plain: into && rows.iter().all(|row| (row.param as usize) < self.params.len()), into }
-    }
-
-    /// `result`, or `result.0` and so on.
-    fn result_name(&self, index: usize) -> String {
-        if self.tuple { format!("result.{index}") } else { "result".to_owned() }
     }
 }
 

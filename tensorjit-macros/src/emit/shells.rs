@@ -4,30 +4,68 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use tensorjit_runtime::abi::{DType, Role};
 
-use super::{Param, Signature, Tensor, docs, own, public};
+use super::{Argument, Signature, docs, own, public};
+use tensorjit_core::check::Layout;
 
 /// Writes the functions of one signature.
 pub(super) struct Shells<'s> {
     face: &'s TokenStream,
     signature: &'s Signature,
-    /// `x: impl Arg<..>` for each parameter.
-    params: Vec<TokenStream>,
-    /// The description of each parameter.
-    describe: Vec<TokenStream>,
-    /// The type of the value.
-    value: TokenStream,
+}
+
+/// Where the items stand that a shell names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Beside the structs of the block.
+    Outside,
+    /// In the module of the function.
+    Inside,
 }
 
 impl<'s> Shells<'s> {
     pub(super) fn new(face: &'s TokenStream, signature: &'s Signature) -> Shells<'s> {
-        let params = signature.params.iter().map(|param| parameter(face, param)).collect();
-        let describe = signature.params.iter().map(|param| describe(face, param)).collect();
-        Shells { face, signature, params, describe, value: value(face, signature) }
+        Shells { face, signature }
+    }
+
+    /// `x: impl Arg<..>` for each parameter.
+    fn params(&self, place: Place) -> Vec<TokenStream> {
+        self.signature.arguments.iter().map(|argument| parameter(self.face, place, argument)).collect()
+    }
+
+    /// The descriptions of the parameters, and of outputs after them.
+    fn views(&self, outputs: &[(Ident, &Layout)]) -> TokenStream {
+        let face = self.face;
+        let arguments =
+            self.signature.arguments.iter().map(|argument| (&argument.name, &argument.layout, argument.role));
+        let outputs = outputs.iter().map(|(name, layout)| (name, *layout, Role::Output));
+        let all: Vec<(&Ident, &Layout, Role)> = arguments.chain(outputs).collect();
+        if all.iter().all(|(_, layout, _)| matches!(layout, Layout::Tensor(_))) {
+            let views = all.iter().map(|(name, layout, role)| describe(face, name, layout, *role));
+            return quote!(&[#(#views),*]);
+        }
+        let count: usize = all.iter().map(|(_, layout, _)| layout.count()).sum();
+        let (views, to) = (own("views"), own("to"));
+        let each = all.iter().map(|(name, layout, role)| match (layout, role) {
+            (Layout::Tensor(_), _) => {
+                let view = describe(face, name, layout, *role);
+                quote!(#to.push(#view);)
+            }
+            (_, Role::Input) => quote!(#face::Leaves::describe_leaves(#name, &mut #to);),
+            (_, Role::State | Role::Output) => quote!(#face::Leaves::describe_leaves_mut(#name, &mut #to);),
+        });
+        quote!(&{
+            let mut #views = [#face::__private::arg::ArgView::unfilled(); #count];
+            let mut #to = #face::__private::leaves::Views::new(&mut #views);
+            #(#each)*
+            #views
+        })
     }
 
     /// `fn f(..) -> Result<..>`, and what it calls.
     pub(super) fn plain(&self) -> TokenStream {
-        let Shells { face, params, describe, value, .. } = self;
+        let face = self.face;
+        let (params, views) = (self.params(Place::Outside), self.views(&[]));
+        let value = value(face, Place::Outside, self.signature);
         let Signature { attributes, visibility, name, .. } = self.signature;
         let docs = docs::of_function(self.signature);
         quote! {
@@ -35,18 +73,23 @@ impl<'s> Shells<'s> {
             #[doc = #docs]
             #[allow(clippy::too_many_arguments, clippy::type_complexity)]
             #visibility fn #name<'a>(#(#params),*) -> #face::Result<#value> {
-                #name::__new(&[#(#describe),*], ::core::option::Option::None)
+                #name::__new(#views, ::core::option::Option::None)
             }
         }
     }
 
     /// `fn into(..)` and `fn into_with(..)`, and what they call.
     pub(super) fn output_forms(&self) -> TokenStream {
-        let Shells { face, params, describe, .. } = self;
-        let (outputs, describe_outputs) = self.outputs();
+        let face = self.face;
+        let params = self.params(Place::Inside);
+        let outputs = self.outputs();
+        let views = self.views(&outputs);
+        let outputs = outputs.iter().map(|(name, layout)| {
+            let ty = mutable(face, Place::Inside, layout);
+            quote!(#name: #ty)
+        });
         let workspace = own("workspace");
         let signature = quote!(#(#params,)* #(#outputs),*);
-        let views = quote!(&[#(#describe,)* #(#describe_outputs),*]);
         let docs = docs::of_into(self.signature);
         quote! {
             #[doc = #docs]
@@ -78,7 +121,9 @@ impl<'s> Shells<'s> {
 
     /// `struct Dims`, `fn with_dims(..)` and `fn workspace_bytes(..)`, and what all forms that return values call.
     pub(super) fn with_dims(&self) -> TokenStream {
-        let Shells { face, params, describe, value, .. } = self;
+        let face = self.face;
+        let (params, views) = (self.params(Place::Inside), self.views(&[]));
+        let value = value(face, Place::Inside, self.signature);
         let symbols: Vec<Ident> =
             self.signature.facts.symbols.iter().map(|symbol| public(&symbol.name)).collect();
         let dims = own("dims");
@@ -100,7 +145,7 @@ impl<'s> Shells<'s> {
             #[allow(clippy::too_many_arguments, clippy::type_complexity)]
             pub fn with_dims<'a>(#dims: Dims, #(#params),*) -> #face::Result<#value> {
                 let _ = #dims;
-                __new(&[#(#describe),*], ::core::option::Option::Some(#given))
+                __new(#views, ::core::option::Option::Some(#given))
             }
 
             /// The bytes of workspace that a call with these dimensions takes, where all tensors lie in memory
@@ -127,109 +172,136 @@ impl<'s> Shells<'s> {
         }
     }
 
-    /// The outputs of `into`: parameters and their descriptions.
-    fn outputs(&self) -> (Vec<TokenStream>, Vec<TokenStream>) {
-        let face = self.face;
-        let each = self.signature.results.iter().enumerate().map(|(index, tensor)| {
+    /// The outputs of `into`.
+    fn outputs(&self) -> Vec<(Ident, &'s Layout)> {
+        let each = self.signature.values.iter().enumerate().map(|(index, layout)| {
             let name =
                 if self.signature.tuple { format_ident!("result_{index}") } else { format_ident!("result") };
             // A parameter of the user may have this name.
-            let name = own(&name.to_string());
-            let ty = mutable(face, tensor);
-            (quote!(#name: #ty), describe_mutable(face, &name, tensor))
+            (own(&name.to_string()), layout)
         });
-        each.unzip()
+        each.collect()
     }
 
     /// Empty results, and the expression that takes their values out of `outputs`.
     fn results(&self) -> (Vec<TokenStream>, TokenStream) {
-        let (face, results) = (self.face, &self.signature.results);
-        let empty = results.iter().map(|_| quote!(#face::__private::outputs::Output::new())).collect();
-        let names: Vec<Ident> = (0..results.len()).map(|index| own(&format!("output_{index}"))).collect();
-        let values: Vec<TokenStream> = results
-            .iter()
-            .zip(&names)
-            .map(|(tensor, name)| match tensor.shape.len() {
+        let (face, signature) = (self.face, self.signature);
+        let empty =
+            signature.results.iter().map(|_| quote!(#face::__private::outputs::Output::new())).collect();
+        let outputs = own("outputs");
+        if signature.values.iter().any(|layout| !matches!(layout, Layout::Tensor(_))) {
+            let each = signature.values.iter().map(|_| quote!(#face::Leaves::take(&mut #outputs)));
+            let value = tuple(signature, each.collect());
+            return (
+                empty,
+                quote! {
+                    let mut #outputs = ::core::iter::IntoIterator::into_iter(#outputs);
+                    ::core::result::Result::Ok(#value)
+                },
+            );
+        }
+        let names: Vec<Ident> =
+            (0..signature.results.len()).map(|index| own(&format!("output_{index}"))).collect();
+        let values =
+            signature.results.iter().zip(&names).map(|(output, name)| match output.tensor.shape.len() {
                 0 => quote!(#name.scalar()),
                 _ => quote!(#name.array()),
-            })
-            .collect();
-        let value = match values.as_slice() {
-            [value] if !self.signature.tuple => value.clone(),
-            values => quote!((#(#values,)*)),
-        };
-        let outputs = own("outputs");
+            });
+        let value = tuple(signature, values.collect());
         (empty, quote! { let [#(#names),*] = #outputs; ::core::result::Result::Ok(#value) })
     }
 }
 
-/// The type of the value of a function.
-pub(super) fn value(face: &TokenStream, signature: &Signature) -> TokenStream {
-    let types: Vec<TokenStream> = signature.results.iter().map(|tensor| owned(face, tensor)).collect();
-    match types.as_slice() {
-        [ty] if !signature.tuple => ty.clone(),
-        types => quote!((#(#types,)*)),
+/// The parts of a result, as a tuple where they are written as one.
+fn tuple(signature: &Signature, parts: Vec<TokenStream>) -> TokenStream {
+    match parts.as_slice() {
+        [part] if !signature.tuple => part.clone(),
+        parts => quote!((#(#parts,)*)),
     }
 }
 
-/// `x: impl Arg<'a, f32, Ix2>`, or `x: f32`.
-pub(super) fn parameter(face: &TokenStream, param: &Param) -> TokenStream {
-    let (name, tensor) = (&param.name, &param.tensor);
-    let element = element(tensor.dtype);
-    let ty = match (param.role, tensor.shape.len()) {
-        (Role::State | Role::Output, _) => mutable(face, tensor),
-        (Role::Input, 0) => element,
-        (Role::Input, _) => {
-            let dimension = dimension(face, tensor);
+/// The type of the value of a function.
+fn value(face: &TokenStream, place: Place, signature: &Signature) -> TokenStream {
+    tuple(signature, signature.values.iter().map(|layout| owned(face, place, layout)).collect())
+}
+
+/// `x: impl Arg<'a, f32, Ix2>`, `x: f32`, or `x: &'a Layer`.
+fn parameter(face: &TokenStream, place: Place, argument: &Argument) -> TokenStream {
+    let name = &argument.name;
+    let ty = match (argument.role, &argument.layout) {
+        (Role::State | Role::Output, layout) => mutable(face, place, layout),
+        (Role::Input, Layout::Tensor(ty)) if ty.shape.is_empty() => element(ty.dtype),
+        (Role::Input, Layout::Tensor(ty)) => {
+            let (element, dimension) = (element(ty.dtype), dimension(face, ty.rank()));
             quote!(impl #face::Arg<'a, #element, #dimension>)
+        }
+        (Role::Input, layout) => {
+            let ty = owned(face, place, layout);
+            quote!(&'a #ty)
         }
     };
     quote!(#name: #ty)
 }
 
-fn describe(face: &TokenStream, param: &Param) -> TokenStream {
-    let (name, tensor) = (&param.name, &param.tensor);
-    match (param.role, tensor.shape.len()) {
-        (Role::State | Role::Output, _) => describe_mutable(face, name, tensor),
-        (Role::Input, 0) => quote!(#face::__private::arg::ArgView::scalar(&#name)),
-        (Role::Input, _) => quote!(#face::Arg::describe(#name)),
+/// The description of a tensor or scalar.
+fn describe(face: &TokenStream, name: &Ident, layout: &Layout, role: Role) -> TokenStream {
+    let scalar = matches!(layout, Layout::Tensor(ty) if ty.shape.is_empty());
+    match (role, scalar) {
+        (Role::State | Role::Output, true) => quote!(#face::__private::arg::ArgView::scalar_mut(#name)),
+        (Role::State | Role::Output, false) => quote!(#face::ArgMut::describe_mut(#name)),
+        (Role::Input, true) => quote!(#face::__private::arg::ArgView::scalar(&#name)),
+        (Role::Input, false) => quote!(#face::Arg::describe(#name)),
     }
 }
 
 /// The type of a parameter that is written.
-pub(super) fn mutable(face: &TokenStream, tensor: &Tensor) -> TokenStream {
-    let element = element(tensor.dtype);
-    if tensor.shape.is_empty() {
-        return quote!(&mut #element);
-    }
-    let dimension = dimension(face, tensor);
-    quote!(impl #face::ArgMut<'a, #element, #dimension>)
-}
-
-fn describe_mutable(face: &TokenStream, name: &Ident, tensor: &Tensor) -> TokenStream {
-    if tensor.shape.is_empty() {
-        quote!(#face::__private::arg::ArgView::scalar_mut(#name))
-    } else {
-        quote!(#face::ArgMut::describe_mut(#name))
+fn mutable(face: &TokenStream, place: Place, layout: &Layout) -> TokenStream {
+    match layout {
+        Layout::Tensor(ty) if ty.shape.is_empty() => {
+            let element = element(ty.dtype);
+            quote!(&mut #element)
+        }
+        Layout::Tensor(ty) => {
+            let (element, dimension) = (element(ty.dtype), dimension(face, ty.rank()));
+            quote!(impl #face::ArgMut<'a, #element, #dimension>)
+        }
+        layout => {
+            let ty = owned(face, place, layout);
+            quote!(&'a mut #ty)
+        }
     }
 }
 
 /// The type of a result.
-fn owned(face: &TokenStream, tensor: &Tensor) -> TokenStream {
-    let element = element(tensor.dtype);
-    if tensor.shape.is_empty() {
-        return element;
+fn owned(face: &TokenStream, place: Place, layout: &Layout) -> TokenStream {
+    match layout {
+        Layout::Tensor(ty) if ty.shape.is_empty() => element(ty.dtype),
+        Layout::Tensor(ty) => {
+            let (element, dimension) = (element(ty.dtype), dimension(face, ty.rank()));
+            quote!(#face::ndarray::Array<#element, #dimension>)
+        }
+        Layout::Struct(layout) => {
+            let name = public(&layout.name);
+            if place == Place::Inside { quote!(super::#name) } else { quote!(#name) }
+        }
+        Layout::Array(item, len) => {
+            let item = owned(face, place, item);
+            quote!([#item; #len])
+        }
     }
-    let dimension = dimension(face, tensor);
-    quote!(#face::ndarray::Array<#element, #dimension>)
 }
 
-fn element(dtype: DType) -> TokenStream {
+/// The type of a field.
+pub(super) fn field(face: &TokenStream, layout: &Layout) -> TokenStream {
+    owned(face, Place::Outside, layout)
+}
+
+pub(super) fn element(dtype: DType) -> TokenStream {
     let name = own(dtype.name());
     quote!(::core::primitive::#name)
 }
 
-fn dimension(face: &TokenStream, tensor: &Tensor) -> TokenStream {
-    let name = format_ident!("Ix{}", tensor.shape.len());
+fn dimension(face: &TokenStream, rank: usize) -> TokenStream {
+    let name = format_ident!("Ix{rank}");
     quote!(#face::ndarray::#name)
 }

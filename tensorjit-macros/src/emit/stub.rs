@@ -1,16 +1,18 @@
 //! Items that stand in for a function with errors, so that its callers give no errors of their own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
-use tensorjit_core::syntax::ast::{Function, Generic, TypeExpr, TypeKind};
+use tensorjit_core::syntax::ast::{ExprKind, Extent, Function, Generic, Struct, TypeExpr, TypeKind};
 use tensorjit_runtime::abi::DType;
 
 use super::{docs, own, public};
 
 /// The items of a function as it is written, with bodies that never run: the build fails.
-pub(crate) fn stub(face: &TokenStream, function: &Function) -> TokenStream {
+pub(crate) fn stub(face: &TokenStream, function: &Function, structs: &[&Struct]) -> TokenStream {
+    let (outside, inside) =
+        (Names { face, structs, prefix: quote!() }, Names { face, structs, prefix: quote!(super::) });
     let name = public(&function.name.text);
     let visibility = &function.visibility;
     let conditions: Vec<&TokenStream> =
@@ -25,21 +27,21 @@ pub(crate) fn stub(face: &TokenStream, function: &Function) -> TokenStream {
             if again { own(&format!("parameter_{index}")) } else { public(&param.name.text) }
         })
         .collect();
-    let params: Vec<TokenStream> = function
-        .params
-        .iter()
-        .zip(&names)
-        .map(|(param, name)| {
-            let ty = parameter(face, &param.ty, param.mutable);
+    let params = |types: &Names<'_>| -> Vec<TokenStream> {
+        let each = function.params.iter().zip(&names).map(|(param, name)| {
+            let ty = types.parameter(&param.ty, param.mutable);
             quote!(#name: #ty)
-        })
-        .collect();
-    let value = function.result.as_ref().map_or_else(|| quote!(()), |ty| value(face, ty));
+        });
+        each.collect()
+    };
+    let value = |types: &Names<'_>| function.result.as_ref().map_or_else(|| quote!(()), |ty| types.value(ty));
+    let (outer_params, params) = (params(&outside), params(&inside));
+    let (outer_value, value) = (value(&outside), value(&inside));
     let outputs: Vec<TokenStream> = leaves(function.result.as_ref())
         .into_iter()
         .enumerate()
         .map(|(index, ty)| {
-            let (name, ty) = (own(&format!("result_{index}")), parameter(face, ty, true));
+            let (name, ty) = (own(&format!("result_{index}")), inside.parameter(ty, true));
             quote!(#name: #ty)
         })
         .collect();
@@ -59,7 +61,7 @@ pub(crate) fn stub(face: &TokenStream, function: &Function) -> TokenStream {
     quote! {
         #(#conditions)*
         #[allow(missing_docs, clippy::all)]
-        #visibility fn #name<'a>(#(#params),*) -> #face::Result<#value> { #body }
+        #visibility fn #name<'a>(#(#outer_params),*) -> #face::Result<#outer_value> { #body }
         #(#conditions)*
         #[allow(missing_docs, non_snake_case, clippy::all)]
         #visibility mod #name {
@@ -86,45 +88,113 @@ pub(crate) fn stub(face: &TokenStream, function: &Function) -> TokenStream {
     }
 }
 
-/// The tensors of a type in order.
+/// A struct as it is written, with bodies that never run: the build fails.
+pub(crate) fn stub_struct(face: &TokenStream, item: &Struct, structs: &[&Struct]) -> TokenStream {
+    let types = Names { face, structs, prefix: quote!() };
+    let (name, visibility) = (public(&item.name.text), &item.visibility);
+    let conditions = item.attributes.iter().filter(|attribute| docs::is_condition(attribute));
+    let mut seen = BTreeSet::new();
+    let fields = item.fields.iter().filter(|field| seen.insert(&field.name.text)).map(|field| {
+        let (name, ty) = (public(&field.name.text), types.value(&field.ty));
+        // A struct that contains itself has been refused.
+        quote!(pub #name: ::std::boxed::Box<#ty>)
+    });
+    let dims = (0..item.generics.len()).map(|index| own(&format!("dim_{index}")));
+    quote! {
+        #(#conditions)*
+        #[allow(missing_docs, dead_code, unreachable_pub, private_interfaces, clippy::all)]
+        #[derive(Clone, Debug)]
+        #visibility struct #name { #(#fields),* }
+
+        #[allow(missing_docs, dead_code, clippy::all)]
+        impl #name {
+            pub fn zeros(#(#dims: usize),*) -> Self { ::core::unimplemented!() }
+            pub fn leaves(&self) -> ::std::vec::Vec<(::std::string::String, #face::Leaf<'_>)> {
+                ::core::unimplemented!()
+            }
+            pub fn leaves_mut(&mut self) -> ::std::vec::Vec<(::std::string::String, #face::LeafMut<'_>)> {
+                ::core::unimplemented!()
+            }
+            pub fn map(self, _: impl ::core::ops::FnMut(&str, #face::LeafMut<'_>)) -> Self {
+                ::core::unimplemented!()
+            }
+        }
+    }
+}
+
+/// The parts of a type in order.
 fn leaves(ty: Option<&TypeExpr>) -> Vec<&TypeExpr> {
     match ty.map(|ty| (&ty.kind, ty)) {
         None => Vec::new(),
-        Some((TypeKind::Tensor { .. }, ty)) => vec![ty],
         Some((TypeKind::Tuple(items), _)) => items.iter().flat_map(|item| leaves(Some(item))).collect(),
+        Some((_, ty)) => vec![ty],
     }
 }
 
-/// A parameter's type; what is no type of the language takes anything.
-fn parameter(face: &TokenStream, ty: &TypeExpr, mutable: bool) -> TokenStream {
-    match (tensor(ty), mutable) {
-        (Some((element, 0)), false) => element,
-        (Some((element, 0)), true) => quote!(&mut #element),
-        (Some((element, rank)), false) => {
-            let dimension = dimension(rank);
-            quote!(impl #face::Arg<'a, #element, #face::ndarray::#dimension>)
-        }
-        (Some((element, rank)), true) => {
-            let dimension = dimension(rank);
-            quote!(impl #face::ArgMut<'a, #element, #face::ndarray::#dimension>)
-        }
-        (None, _) => quote!(impl ::core::marker::Sized),
-    }
+/// How types are written at one place.
+struct Names<'n> {
+    face: &'n TokenStream,
+    structs: &'n [&'n Struct],
+    /// What stands before the name of a struct.
+    prefix: TokenStream,
 }
 
-/// A value's type; what is no type of the language is a scalar.
-fn value(face: &TokenStream, ty: &TypeExpr) -> TokenStream {
-    if let TypeKind::Tuple(items) = &ty.kind {
-        let items = items.iter().map(|item| value(face, item));
-        return quote!((#(#items,)*));
-    }
-    match tensor(ty) {
-        Some((element, 0)) => element,
-        Some((element, rank)) => {
-            let dimension = dimension(rank);
-            quote!(#face::ndarray::Array<#element, #face::ndarray::#dimension>)
+impl Names<'_> {
+    /// A parameter's type; what is no type of the language takes anything.
+    fn parameter(&self, ty: &TypeExpr, mutable: bool) -> TokenStream {
+        let face = self.face;
+        match (tensor(ty), mutable) {
+            (Some((element, 0)), false) => element,
+            (Some((element, 0)), true) => quote!(&mut #element),
+            (Some((element, rank)), false) => {
+                let dimension = dimension(rank);
+                quote!(impl #face::Arg<'a, #element, #face::ndarray::#dimension>)
+            }
+            (Some((element, rank)), true) => {
+                let dimension = dimension(rank);
+                quote!(impl #face::ArgMut<'a, #element, #face::ndarray::#dimension>)
+            }
+            (None, _) => match (self.made_of_structs(ty), mutable) {
+                (Some(ty), false) => quote!(&'a #ty),
+                (Some(ty), true) => quote!(&'a mut #ty),
+                (None, _) => quote!(impl ::core::marker::Sized),
+            },
         }
-        None => quote!(::core::primitive::f32),
+    }
+
+    /// A value's type; what is no type of the language is a scalar.
+    fn value(&self, ty: &TypeExpr) -> TokenStream {
+        let face = self.face;
+        if let TypeKind::Tuple(items) = &ty.kind {
+            let items = items.iter().map(|item| self.value(item));
+            return quote!((#(#items,)*));
+        }
+        match tensor(ty) {
+            Some((element, 0)) => element,
+            Some((element, rank)) => {
+                let dimension = dimension(rank);
+                quote!(#face::ndarray::Array<#element, #face::ndarray::#dimension>)
+            }
+            None => self.made_of_structs(ty).unwrap_or_else(|| quote!(::core::primitive::f32)),
+        }
+    }
+
+    /// A struct of the block, or an array of them as long as its length is written out.
+    fn made_of_structs(&self, ty: &TypeExpr) -> Option<TokenStream> {
+        match &ty.kind {
+            TypeKind::Tensor { elem: name, .. } | TypeKind::Struct { name, .. } => {
+                let known = self.structs.iter().any(|item| item.name.text == name.text);
+                let (prefix, name) = (&self.prefix, public(&name.text));
+                known.then(|| quote!(#prefix #name))
+            }
+            TypeKind::Array { element, len: Extent::Dim(len) } => {
+                let element = self.made_of_structs(element)?;
+                let ExprKind::Int(len, _) = &len.kind else { return None };
+                let len = usize::try_from(*len).ok()?;
+                Some(quote!([#element; #len]))
+            }
+            _ => None,
+        }
     }
 }
 

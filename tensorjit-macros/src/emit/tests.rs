@@ -11,8 +11,12 @@ fn tensor(dtype: DType, shape: &[Dim]) -> Tensor {
     Tensor { dtype, shape: shape.to_vec() }
 }
 
+fn layout(tensor: &Tensor) -> Layout {
+    Layout::Tensor(Type::new(tensor.dtype, tensor.shape.clone()))
+}
+
 fn param(name: &str, role: Role, tensor: Tensor) -> Param {
-    Param { name: Ident::new(name, Span::call_site()), tensor, role, index_bound: None }
+    Param { name: name.to_owned(), tensor, role, index_bound: None }
 }
 
 /// `pub fn step<B: 1..=64, N>(x: f32[B, 2*N], pick: i64[B], m: &mut f32, s: bool) -> (f32[N], f64)
@@ -23,19 +27,32 @@ fn step() -> Signature {
     let symbol = |name: &str, low, high| SymbolInfo { name: name.to_owned(), low, high };
     let mut pick = param("pick", Role::Input, tensor(DType::I64, std::slice::from_ref(&b)));
     pick.index_bound = Some(n.clone());
+    let params = vec![
+        param("x", Role::Input, tensor(DType::F32, &[b, two_n])),
+        pick,
+        param("m", Role::State, tensor(DType::F32, &[])),
+        param("s", Role::Input, tensor(DType::Bool, &[])),
+    ];
+    let arguments = params.iter().map(|param| Argument {
+        name: Ident::new(&param.name, Span::call_site()),
+        layout: layout(&param.tensor),
+        role: param.role,
+    });
+    let results: Vec<Output> = [tensor(DType::F32, std::slice::from_ref(&n)), tensor(DType::F64, &[])]
+        .into_iter()
+        .enumerate()
+        .map(|(index, tensor)| Output { name: format!("result.{index}"), tensor })
+        .collect();
     Signature {
         attributes: vec![quote!(#[doc = " One step."]), quote!(#[cfg(unix)])],
         visibility: quote!(pub(crate)),
         name: Ident::new("step", Span::call_site()),
         facts: Facts { symbols: vec![symbol("B", 1, 64), symbol("N", 0, i64::MAX)], conditions: Vec::new() },
         conditions: vec![Condition { left: n.clone(), relation: Relation::Ge, right: Dim::constant(2) }],
-        params: vec![
-            param("x", Role::Input, tensor(DType::F32, &[b, two_n])),
-            pick,
-            param("m", Role::State, tensor(DType::F32, &[])),
-            param("s", Role::Input, tensor(DType::Bool, &[])),
-        ],
-        results: vec![tensor(DType::F32, &[n]), tensor(DType::F64, &[])],
+        arguments: arguments.collect(),
+        values: results.iter().map(|output| layout(&output.tensor)).collect(),
+        params,
+        results,
         tuple: true,
     }
 }
@@ -140,10 +157,12 @@ fn documentation_says_shapes_bounds_and_conditions() {
 fn symbols_that_no_argument_determines_have_no_plain_form() {
     let mut signature = step();
     signature.params.remove(0);
+    signature.arguments.remove(0);
     assert_eq!(signature.forms(), Forms { plain: false, into: true });
     let text = dense(&items(&quote!(t), &signature, &code()));
     assert!(!text.contains("fnstep<") && text.contains("fninto<") && text.contains("fnwith_dims<"));
     signature.results.remove(0);
+    signature.values.remove(0);
     assert_eq!(signature.forms(), Forms { plain: false, into: false });
     let text = dense(&items(&quote!(t), &signature, &code()));
     assert!(!text.contains("fninto<") && text.contains("fnwith_dims<"));
@@ -153,6 +172,7 @@ fn symbols_that_no_argument_determines_have_no_plain_form() {
 fn one_result_is_no_tuple() {
     let mut signature = step();
     signature.results.truncate(1);
+    signature.values.truncate(1);
     has(
         &dense(&items(&quote!(t), &signature, &code())),
         "Result<(t::ndarray::Array<::core::primitive::f32, t::ndarray::Ix1>,)>",
@@ -163,6 +183,7 @@ fn one_result_is_no_tuple() {
         "Result<t::ndarray::Array<::core::primitive::f32, t::ndarray::Ix1>>",
     );
     signature.results.clear();
+    signature.values.clear();
     has(&dense(&items(&quote!(t), &signature, &code())), "Result<()>");
 }
 

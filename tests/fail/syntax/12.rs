@@ -1,7 +1,7 @@
 use tensorjit::tensor_fn;
 
 tensor_fn! {
-    struct Layer { w: f32[3] }
+    struct Layer(f32[3]);
 
     pub fn f(x: f32) -> f32 {
         x

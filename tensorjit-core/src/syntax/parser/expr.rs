@@ -119,7 +119,7 @@ impl Parser {
     }
 
     /// One level above `height`, where that is allowed.
-    fn raise(&mut self, height: usize) -> Parse<usize> {
+    pub(super) fn raise(&mut self, height: usize) -> Parse<usize> {
         // A chain `a + b + c` is as deep as it is long; brackets are counted where they open.
         if height >= 2 * MAX_DEPTH {
             return self.too_deep();
@@ -288,6 +288,9 @@ impl Parser {
         let name = self.name("a name")?;
         if self.at_open(Delimiter::Parenthesis) {
             return self.call(name, None, start);
+        }
+        if self.at_open(Delimiter::Brace) && !self.before_body {
+            return self.deeper(|parser| parser.struct_value(name, start));
         }
         let at = name.at;
         Ok(Expr { kind: ExprKind::Name(name.text), at, span: at })

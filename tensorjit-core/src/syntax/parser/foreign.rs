@@ -1,7 +1,5 @@
 //! Words of Rust that mean something else here, or nothing yet, and what to write instead.
 
-use proc_macro2::Delimiter;
-
 use super::super::tokens::Kind;
 use super::{Parse, Parser};
 use crate::diag::Diagnostic;
@@ -21,35 +19,35 @@ use Word::{Foreign, Own, Reserved};
 
 /// Every word that cannot be a name, in order, and what to write instead.
 const WORDS: &[(&str, Word, &str)] = &[
-    ("Self", Foreign, "types are tensors, scalars and tuples of them"),
+    ("Self", Foreign, "types are tensors, scalars, structs and tuples of them"),
     ("_", Own, ""),
     ("as", Own, ""),
     ("async", Foreign, "tensor functions run to their end"),
     ("await", Foreign, "tensor functions run to their end"),
     ("box", Foreign, "there are no pointers"),
-    ("break", Foreign, "there are no loops to leave"),
+    ("break", Foreign, "a `for` goes over all of its range"),
     ("checkpoint", Reserved, "write the block without it; intermediate values are kept"),
     ("const", Own, ""),
-    ("continue", Foreign, "there are no loops to continue"),
+    ("continue", Foreign, "a `for` goes over all of its range"),
     ("crate", Foreign, "names have no paths; items of one block see each other"),
-    ("dyn", Foreign, "types are tensors, scalars and tuples of them"),
+    ("dyn", Foreign, "types are tensors, scalars, structs and tuples of them"),
     ("else", Own, ""),
-    ("enum", Foreign, "a block holds `fn` and `const` items"),
-    ("extern", Foreign, "a block holds `fn` and `const` items"),
+    ("enum", Foreign, "a block holds `fn`, `struct` and `const` items"),
+    ("extern", Foreign, "a block holds `fn`, `struct` and `const` items"),
     ("false", Own, ""),
     ("fn", Own, ""),
-    ("for", Reserved, "write the operation over a whole axis"),
+    ("for", Own, ""),
     (
         "if",
         Reserved,
         "`select(condition, a, b)` chooses elements; the branch not taken never reaches a gradient",
     ),
-    ("impl", Foreign, "a block holds `fn` and `const` items"),
+    ("impl", Foreign, "a block holds `fn`, `struct` and `const` items"),
     ("in", Own, ""),
     ("let", Own, ""),
     ("loop", Foreign, "there is no iteration without end"),
     ("match", Foreign, "`select(condition, a, b)` chooses elements"),
-    ("mod", Foreign, "a block holds `fn` and `const` items"),
+    ("mod", Foreign, "a block holds `fn`, `struct` and `const` items"),
     ("move", Foreign, "there are no closures; write a helper `fn` in the block"),
     ("mut", Own, ""),
     ("pub", Own, ""),
@@ -58,11 +56,11 @@ const WORDS: &[(&str, Word, &str)] = &[
     ("scan", Reserved, "write the operation over a whole axis"),
     ("self", Foreign, "a tensor function has no receiver; name every parameter"),
     ("static", Foreign, "a constant is written `const NAME: f32 = ..;`"),
-    ("struct", Reserved, "pass the tensors as parameters of their own"),
+    ("struct", Own, ""),
     ("super", Foreign, "names have no paths; items of one block see each other"),
-    ("trait", Foreign, "a block holds `fn` and `const` items"),
+    ("trait", Foreign, "a block holds `fn`, `struct` and `const` items"),
     ("true", Own, ""),
-    ("type", Foreign, "a block holds `fn` and `const` items"),
+    ("type", Foreign, "a block holds `fn`, `struct` and `const` items"),
     ("unsafe", Foreign, "there is nothing unsafe to do"),
     ("use", Reserved, "functions of one block may call each other"),
     ("where", Own, ""),
@@ -111,13 +109,6 @@ impl Parser {
             Kind::Op("?") => ("`?` has no meaning here", "nothing in a tensor function can fail"),
             Kind::Op("!") if matches!(self.ahead(1), Kind::Open(..)) => {
                 ("macros cannot be called in tensor functions", "write the expression, or a helper `fn`")
-            }
-            Kind::Open(Delimiter::Brace, _) if !self.before_body => {
-                let at = self.here();
-                let problem =
-                    Diagnostic::new("not-supported-yet", "`struct` values are not supported yet", at)
-                        .help("pass the tensors as values of their own");
-                return self.fail(problem);
             }
             _ => return Ok(()),
         };

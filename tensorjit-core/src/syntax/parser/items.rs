@@ -1,4 +1,4 @@
-//! Items: functions with their generics, parameters and conditions, and constants.
+//! Items: functions with their generics, parameters and conditions, and constants; structs have a file of their own.
 
 use proc_macro2::{Delimiter, TokenStream};
 use tensorjit_runtime::abi::Relation;
@@ -45,7 +45,7 @@ impl Parser {
             let ends = self.at_op(";") || self.at_open(Delimiter::Brace);
             self.skip();
             let passed = self.position > stopped;
-            if passed && (ends || self.at_word("fn") || self.at_word("pub")) {
+            if passed && (ends || self.at_word("fn") || self.at_word("pub") || self.at_word("struct")) {
                 return;
             }
         }
@@ -65,6 +65,13 @@ impl Parser {
             }
             return self.constant(start).map(Item::Const);
         }
+        if self.eat_word("struct") {
+            if let Some(version) = versions.first() {
+                let problem = Diagnostic::new("specialize", "a struct has no versions", version.at);
+                return self.fail(problem.help("`#[specialize(..)]` stands before a public function"));
+            }
+            return self.structure(attributes, visibility, public).map(Item::Struct);
+        }
         if (self.at_word("const") || self.at_word("unsafe") || self.at_word("async"))
             && keyword_is_fn(self.ahead(1))
         {
@@ -73,14 +80,14 @@ impl Parser {
             return self.fail(problem.help("write `fn` alone"));
         }
         if !self.eat_word("fn") {
-            return self.fail_foreign("`fn` or `const`");
+            return self.fail_foreign("`fn`, `struct` or `const`");
         }
         let function = self.function(start, attributes, visibility, public)?;
         Ok(Item::Fn(Function { versions, ..function }))
     }
 
     /// Attributes as written, but for those that the compiler takes, and the cases of `specialize`.
-    fn attributes(&mut self) -> Parse<(Vec<TokenStream>, Vec<Version>)> {
+    pub(super) fn attributes(&mut self) -> Parse<(Vec<TokenStream>, Vec<Version>)> {
         let mut attributes = Vec::new();
         let mut versions = Vec::new();
         while self.at_op("#") {
@@ -146,7 +153,7 @@ impl Parser {
         Ok(conditions)
     }
 
-    fn visibility(&mut self) -> Parse<bool> {
+    pub(super) fn visibility(&mut self) -> Parse<bool> {
         let public = self.eat_word("pub");
         // `pub (crate)` is a visibility; an item never begins with a parenthesis.
         if public && self.at_open(Delimiter::Parenthesis) {
@@ -213,7 +220,7 @@ impl Parser {
     }
 
     /// Generic parameters after the `<`.
-    fn generics(&mut self) -> Parse<Vec<Generic>> {
+    pub(super) fn generics(&mut self) -> Parse<Vec<Generic>> {
         let mut generics = Vec::new();
         while !self.eat_op(">") {
             generics.push(self.generic()?);

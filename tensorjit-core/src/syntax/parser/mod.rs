@@ -7,7 +7,9 @@ mod expr;
 mod foreign;
 mod index;
 mod items;
+mod loops;
 mod statements;
+mod structs;
 mod types;
 
 use proc_macro2::{Delimiter, TokenStream};
@@ -36,7 +38,7 @@ pub(super) struct Parser {
     depth: usize,
     /// The height of the expression that was parsed last.
     height: usize,
-    /// Inside a `where` clause, where an opening brace begins the body of the function.
+    /// Inside a `where` clause or the head of a `for`, where an opening brace begins a body.
     before_body: bool,
     /// Whether `&&` joins conditions here.
     joins: bool,
@@ -194,7 +196,11 @@ impl Parser {
             return self.fail_expected(opening(delimiter));
         }
         self.position += 1;
-        let result = inside(self)?;
+        // In brackets a brace is never the body of what stands around them.
+        let before_body = std::mem::take(&mut self.before_body);
+        let result = inside(self);
+        self.before_body = before_body;
+        let result = result?;
         if self.position != partner {
             let close = self.tokens[partner].describe("the end");
             return self.fail_expected(&close);

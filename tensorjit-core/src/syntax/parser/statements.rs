@@ -2,7 +2,7 @@
 
 use proc_macro2::Delimiter;
 
-use super::super::ast::{BinaryOp, Body, Expr, ExprKind, Ident, Pattern, Statement};
+use super::super::ast::{BinaryOp, Body, Expr, ExprKind, Ident, Pattern, Statement, Step, Target};
 use super::super::tokens::Kind;
 use super::{Failed, Parse, Parser};
 use crate::diag::Diagnostic;
@@ -68,7 +68,7 @@ impl Parser {
                     index += 1;
                     break;
                 }
-                Kind::Ident(word) if word == "let" && index > self.position => break,
+                Kind::Ident(word) if (word == "let" || word == "for") && index > self.position => break,
                 _ => index = self.after(index),
             }
         }
@@ -91,7 +91,10 @@ impl Parser {
         if self.at_word("let") {
             return self.binding().map(Parsed::Statement);
         }
-        if self.at_word("fn") || self.at_word("const") || self.at_word("pub") {
+        if self.at_word("for") {
+            return self.for_loop().map(Parsed::Statement);
+        }
+        if ["fn", "const", "pub", "struct"].iter().any(|word| self.at_word(word)) {
             let at = self.here();
             let problem = Diagnostic::new("statement-form", "items do not stand inside functions", at);
             return self.fail(problem.help("write it beside the function, in the same block"));
@@ -103,31 +106,41 @@ impl Parser {
         if op != "=" && compound.is_none() {
             return self.finish_value(target, start);
         }
-        let name = self.assigned(target)?;
+        let old = compound.is_some().then(|| target.clone());
+        let target = self.assigned(target)?;
         let at = self.here();
         self.position += 1;
         let mut value = self.expr()?;
-        if let Some(op) = compound {
-            let old = Expr { kind: ExprKind::Name(name.text.clone()), at: name.at, span: name.at };
+        if let (Some(op), Some(old)) = (compound, old) {
             let span = self.since(start);
             value = Expr { kind: ExprKind::Binary(op, Box::new(old), Box::new(value)), at, span };
         }
         self.semicolon("this assignment")?;
         let at = self.since(start);
-        Ok(Parsed::Statement(Statement::Assign { name, value, at }))
+        Ok(Parsed::Statement(Statement::Assign { target, value, at }))
     }
 
-    /// The name on the left of `=`.
-    fn assigned(&mut self, target: Expr) -> Parse<Ident> {
+    /// What stands on the left of `=`: a name, or fields and elements of one.
+    fn assigned(&mut self, target: Expr) -> Parse<Target> {
         let (message, help) = match target.kind {
-            ExprKind::Name(text) => return Ok(Ident { text, at: target.at }),
-            ExprKind::Index(..) => (
-                "a part of a tensor cannot be assigned",
-                "assign the whole, as `m = concat([..], axis = 0);` or `m = select(mask, new, m);`",
-            ),
-            ExprKind::Field(..) => ("a field cannot be assigned", "assign the whole parameter"),
+            ExprKind::Name(text) => {
+                return Ok(Target { name: Ident { text, at: target.at }, steps: Vec::new() });
+            }
+            ExprKind::Index(inner, items) => {
+                let mut whole = self.assigned(*inner)?;
+                whole.steps.push(Step::Index(items, target.at));
+                return Ok(whole);
+            }
+            ExprKind::Field(inner, field) => {
+                let mut whole = self.assigned(*inner)?;
+                whole.steps.push(Step::Field(field));
+                return Ok(whole);
+            }
             ExprKind::Tuple(_) => ("several names cannot be assigned at once", "write one assignment each"),
-            _ => ("only a parameter declared `&mut` can be assigned", "bind a new name with `let`"),
+            _ => (
+                "only a `&mut` parameter or a name bound by `let mut` can be assigned",
+                "bind a new name with `let`",
+            ),
         };
         self.fail(Diagnostic::new("statement-form", message, target.span).help(help))
     }
@@ -156,14 +169,6 @@ impl Parser {
     /// `let pattern: type = value;`
     fn binding(&mut self) -> Parse<Statement> {
         self.position += 1;
-        if self.at_word("mut") {
-            let at = self.here();
-            self.position += 1;
-            let problem = Diagnostic::new("rust-construct", "names bound by `let` are not assigned", at);
-            self.report(
-                problem.help("leave out `mut`; a second `let` may bind the same name to a new value"),
-            );
-        }
         let pattern = self.pattern()?;
         let ty = if self.eat_op(":") { Some(self.type_expr()?) } else { None };
         if !self.at_op("=") {
@@ -184,7 +189,7 @@ impl Parser {
         Ok(Statement::Let { pattern, ty, value })
     }
 
-    fn pattern(&mut self) -> Parse<Pattern> {
+    pub(super) fn pattern(&mut self) -> Parse<Pattern> {
         self.deeper(|parser| match &parser.token().kind {
             Kind::Open(Delimiter::Parenthesis, _) => {
                 let start = parser.position;
@@ -210,6 +215,7 @@ impl Parser {
     }
 
     fn bound_name(&mut self) -> Parse<Pattern> {
+        let mutable = self.eat_word("mut");
         if self.foreign().is_some() {
             return self.fail_foreign("a name");
         }
@@ -219,7 +225,7 @@ impl Parser {
             let problem = Diagnostic::new("rust-construct", "`let` binds a name or a tuple of names", at);
             return self.fail(problem.help("take values apart by `.0`, `.1` or by an index"));
         }
-        Ok(Pattern::Name(name))
+        Ok(if mutable { Pattern::Mutable(name) } else { Pattern::Name(name) })
     }
 
     /// The `;` at the end of a statement; where it is plainly forgotten, parsing goes on as if it stood there.

@@ -1,9 +1,10 @@
-//! Types: `f32`, `f32[B, 3]`, `T[..S, N]`, tuples.
+//! Types: `f32`, `f32[B, 3]`, `T[..S, N]`, `Layer<I, O>`, `[Layer<I, O>; 6]`, tuples.
 
 use proc_macro2::Delimiter;
 
 use super::super::ast::{Extent, TypeExpr, TypeKind};
 use super::super::tokens::Kind;
+use super::expr::Level;
 use super::{Parse, Parser};
 use crate::diag::Diagnostic;
 
@@ -14,13 +15,7 @@ impl Parser {
             Kind::Ident(_) => parser.tensor_type(),
             Kind::Open(Delimiter::Parenthesis, _) => parser.tuple_type(),
             Kind::Open(Delimiter::None, _) => parser.group(Delimiter::None, Parser::type_expr),
-            Kind::Open(Delimiter::Bracket, _) => {
-                let at = parser.here();
-                parser.fail(
-                    Diagnostic::new("not-supported-yet", "arrays of structs are not supported yet", at)
-                        .help("a tensor is written with its element type first, as `f32[B, 3]`"),
-                )
-            }
+            Kind::Open(Delimiter::Bracket, _) => parser.array_type(),
             Kind::Op("&" | "&&") => {
                 let at = parser.here();
                 parser.fail(
@@ -38,11 +33,10 @@ impl Parser {
             return self.fail_foreign("a type");
         }
         let elem = self.name("a type")?;
-        if self.at_op("<") {
-            let at = self.here();
-            let problem =
-                Diagnostic::new("not-supported-yet", "types with parameters are not supported yet", at);
-            return self.fail(problem.help("a tensor is written `f32[B, 3]`"));
+        if self.eat_op("<") {
+            let dims = self.dimension_arguments()?;
+            let at = self.since(start);
+            return Ok(TypeExpr { kind: TypeKind::Struct { name: elem, dims }, at });
         }
         self.reject_path()?;
         let mut shape = Vec::new();
@@ -58,6 +52,35 @@ impl Parser {
         Ok(TypeExpr { kind: TypeKind::Tensor { elem, shape }, at })
     }
 
+    /// The dimensions of a struct after the `<`.
+    fn dimension_arguments(&mut self) -> Parse<Vec<Extent>> {
+        let mut dims = Vec::new();
+        while !self.eat_op(">") {
+            // A comparison would take the `>`.
+            dims.push(Extent::Dim(self.expr_above(Level::Or)?));
+            if !self.eat_op(",") && !self.at_op(">") {
+                return self.fail_expected("`,` or `>`");
+            }
+        }
+        Ok(dims)
+    }
+
+    /// `[Layer<D, D>; 6]`
+    fn array_type(&mut self) -> Parse<TypeExpr> {
+        let start = self.position;
+        let (element, len) = self.group(Delimiter::Bracket, |parser| {
+            let element = parser.type_expr()?;
+            if !parser.eat_op(";") {
+                let problem = parser.expected("`;` and the number of elements");
+                return parser
+                    .fail(problem.help("a tensor is written with its element type first, as `f32[B, 3]`"));
+            }
+            Ok((Box::new(element), Extent::Dim(parser.expr()?)))
+        })?;
+        let at = self.since(start);
+        Ok(TypeExpr { kind: TypeKind::Array { element, len }, at })
+    }
+
     fn reject_path(&mut self) -> Parse<()> {
         if !self.at_op("::") {
             return Ok(());
@@ -65,7 +88,7 @@ impl Parser {
         let at = self.here();
         self.fail(
             Diagnostic::new("rust-construct", "names have no paths", at)
-                .help("types are `f32`, `f64`, `i32`, `i64`, `bool`"),
+                .help("types are `f32`, `f64`, `i32`, `i64`, `bool` and the structs of the block"),
         )
     }
 

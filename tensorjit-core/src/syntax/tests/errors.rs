@@ -36,10 +36,12 @@ fn every_code_of_the_parser_has_a_case() {
         "expected",
         "function-form",
         "literal",
+        "loop",
         "not-supported-yet",
         "option-form",
         "rust-construct",
         "statement-form",
+        "struct-form",
         "tokens",
         "too-deep",
         "unused-value",
@@ -70,21 +72,21 @@ fn rendered() {
 #[rustfmt::skip]
 const MISTAKES: &[(&str, &[&str])] = &[
     // Items.
-    ("struct Layer { w: f32[2] } fn f() { 1 }", &[
-        "1:1 not-supported-yet: `struct` is not supported yet | pass the tensors as parameters of their own",
+    ("struct Layer(f32[2]); fn f() { 1 }", &[
+        "1:13 struct-form: struct `Layer` has no fields with names | write `struct Layer { w: f32[3], b: f32 }`",
     ]),
     ("use a::b; fn f() { x y }", &[
         "1:1 not-supported-yet: `use` is not supported yet | functions of one block may call each other",
         "1:20 expected: expected `;` after this expression | add `;` here",
     ]),
     ("pub mod m {} fn f() {}", &[
-        "1:5 rust-construct: `mod` is not part of the language | a block holds `fn` and `const` items",
+        "1:5 rust-construct: `mod` is not part of the language | a block holds `fn`, `struct` and `const` items",
     ]),
     ("impl A {}", &[
-        "1:1 rust-construct: `impl` is not part of the language | a block holds `fn` and `const` items",
+        "1:1 rust-construct: `impl` is not part of the language | a block holds `fn`, `struct` and `const` items",
     ]),
     ("let x = 1;", &[
-        "1:1 expected: expected `fn` or `const`, found `let`",
+        "1:1 expected: expected `fn`, `struct` or `const`, found `let`",
     ]),
     ("#![deny(x)] fn f() {}", &[
         "1:2 rust-construct: attributes of the enclosing item do not stand here | write `#[..]` before an item",
@@ -166,14 +168,14 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("fn f(x: f32[]) {}", &[
         "1:9 expected: a shape in brackets has at least one axis | a scalar is written `f32`",
     ]),
-    ("fn f(x: Vec<f32>) {}", &[
-        "1:12 not-supported-yet: types with parameters are not supported yet | a tensor is written `f32[B, 3]`",
+    ("fn f(x: Layer<I, O) {}", &[
+        "1:19 expected: expected `,` or `>`, found `)`",
     ]),
     ("fn f(x: std::f32) {}", &[
-        "1:12 rust-construct: names have no paths | types are `f32`, `f64`, `i32`, `i64`, `bool`",
+        "1:12 rust-construct: names have no paths | types are `f32`, `f64`, `i32`, `i64`, `bool` and the structs of the block",
     ]),
-    ("fn f(x: [f32; 3]) {}", &[
-        "1:9 not-supported-yet: arrays of structs are not supported yet | a tensor is written with its element type first, as `f32[B, 3]`",
+    ("fn f(x: [f32, 3]) {}", &[
+        "1:13 expected: expected `;` and the number of elements, found `,` | a tensor is written with its element type first, as `f32[B, 3]`",
     ]),
     ("fn f(x: (f32, &f32)) {}", &[
         "1:15 rust-construct: types have no references | write the type alone; only a parameter may be state, as `m: &mut f32[N]`",
@@ -191,7 +193,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
         "1:9 expected: expected a type, found `-`",
     ]),
     ("fn f(x: dyn A) {}", &[
-        "1:9 rust-construct: `dyn` is not part of the language | types are tensors, scalars and tuples of them",
+        "1:9 rust-construct: `dyn` is not part of the language | types are tensors, scalars, structs and tuples of them",
     ]),
     // Conditions.
     ("fn f<N>() where N = 2 {}", &[
@@ -210,8 +212,8 @@ const MISTAKES: &[(&str, &[&str])] = &[
         "1:24 expected: expected `,` or the body of the function, found `N`",
     ]),
     // Statements.
-    ("fn f() { let mut x = 1; x }", &[
-        "1:14 rust-construct: names bound by `let` are not assigned | leave out `mut`; a second `let` may bind the same name to a new value",
+    ("fn f() { let mut = 1; x }", &[
+        "1:18 expected: expected a name or a tuple of names, found `=`",
     ]),
     ("fn f() { let x; }", &[
         "1:15 statement-form: `let` needs a value | write `let name = value;`",
@@ -244,7 +246,12 @@ const MISTAKES: &[(&str, &[&str])] = &[
         "1:10 not-supported-yet: `if` is not supported yet | `select(condition, a, b)` chooses elements; the branch not taken never reaches a gradient",
     ]),
     ("fn f() { for i in 0..3 { x } }", &[
-        "1:10 not-supported-yet: `for` is not supported yet | write the operation over a whole axis",
+        "1:26 unused-value: a step of a loop has no value | assign it to a name from outside, `h = ..;`, which is bound there by `let mut h = ..;`",
+    ]),
+    ("fn f() { for i in 0.. { } for i in ..3 { } for x of y { } 1 }", &[
+        "1:19 loop: a loop over a range has an end | write `0..n`, with a constant for `n`",
+        "1:36 loop: a loop over a range has a start | write `0..n`",
+        "1:50 expected: expected `in`, found `of` | write `for i in 0..6 { .. }` or `for layer in layers { .. }`",
     ]),
     ("fn f() { while true {} }", &[
         "1:10 not-supported-yet: `while` is not supported yet | write a fixed number of steps",
@@ -267,17 +274,14 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("fn f() { x; }", &[
         "1:10 unused-value: the value of this statement is not used | leave out the `;` to make it the value of the block",
     ]),
-    ("fn f() { x[0] = 1; }", &[
-        "1:10 statement-form: a part of a tensor cannot be assigned | assign the whole, as `m = concat([..], axis = 0);` or `m = select(mask, new, m);`",
-    ]),
     ("fn f() { (a, b) = c; }", &[
         "1:10 statement-form: several names cannot be assigned at once | write one assignment each",
     ]),
     ("fn f() { f(x) = 1; }", &[
-        "1:10 statement-form: only a parameter declared `&mut` can be assigned | bind a new name with `let`",
+        "1:10 statement-form: only a `&mut` parameter or a name bound by `let mut` can be assigned | bind a new name with `let`",
     ]),
-    ("fn f() { x.w = 1; }", &[
-        "1:10 statement-form: a field cannot be assigned | assign the whole parameter",
+    ("fn f() { x.w.f(1) = 1; }", &[
+        "1:10 statement-form: only a `&mut` parameter or a name bound by `let mut` can be assigned | bind a new name with `let`",
     ]),
     ("fn f() { fn g() {} }", &[
         "1:10 statement-form: items do not stand inside functions | write it beside the function, in the same block",
@@ -340,8 +344,11 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("fn f() { vec![1] }", &[
         "1:13 rust-construct: macros cannot be called in tensor functions | write the expression, or a helper `fn`",
     ]),
-    ("fn f() { Layer { w: x } }", &[
-        "1:16 not-supported-yet: `struct` values are not supported yet | pass the tensors as values of their own",
+    ("fn f() { Layer { w = x } }", &[
+        "1:20 struct-form: a field of a value is not written with `=` | write `w: value`",
+    ]),
+    ("fn f() { Layer { ..a, w: x } }", &[
+        "1:21 expected: expected `}` after the base, found `,`",
     ]),
     ("fn f() { x.await }", &[
         "1:12 rust-construct: `await` is not part of the language | tensor functions run to their end",
@@ -483,10 +490,10 @@ const MISTAKES: &[(&str, &[&str])] = &[
         "1:11 tokens: this is not a token of Rust, or a bracket has no partner | close every bracket, quote and comment, and use Rust's names, numbers and operators",
     ]),
     // Several at once.
-    ("fn f() {\n  let a = ;\n  let b = &a;\n  b\n}\nstruct S;\nfn g(x) { 1 }\nfn h() { a &&\n b }", &[
+    ("fn f() {\n  let a = ;\n  let b = &a;\n  b\n}\nimpl S;\nfn g(x) { 1 }\nfn h() { a &&\n b }", &[
         "2:11 expected: expected an expression, found `;`",
         "3:11 rust-construct: there are no references in expressions | write the name itself; values are never moved",
-        "6:1 not-supported-yet: `struct` is not supported yet | pass the tensors as parameters of their own",
+        "6:1 rust-construct: `impl` is not part of the language | a block holds `fn`, `struct` and `const` items",
         "7:7 expected: expected `:` and the type of the parameter, found `)` | write `x: f32[N]`, or `x: f32` for a scalar",
         "8:12 rust-construct: `&&` is not part of the language | `&` is elementwise and binds tighter than comparisons: write `(a < b) & (c < d)`",
     ]),

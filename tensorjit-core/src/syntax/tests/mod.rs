@@ -18,7 +18,7 @@ fn function(text: &str) -> Function {
     assert_eq!(items.len(), 1, "{text}");
     match items.remove(0) {
         Item::Fn(function) => function,
-        Item::Const(_) => panic!("{text} is a constant"),
+        Item::Const(_) | Item::Struct(_) => panic!("{text} is no function"),
     }
 }
 
@@ -169,6 +169,7 @@ fn items_of_a_block() {
         .iter()
         .map(|item| match item {
             Item::Const(c) => format!("const {}: {} = {}", c.name.text, ty(&c.ty), expr(&c.value)),
+            Item::Struct(s) => format!("{}struct {}", if s.public { "pub " } else { "" }, s.name.text),
             Item::Fn(f) => format!("{}fn {}", if f.public { "pub " } else { "" }, f.name.text),
         })
         .collect();

@@ -27,6 +27,12 @@ pub(super) fn expr(e: &Expr) -> String {
             let items: Vec<String> = items.iter().map(item).collect();
             format!("(index {} {})", expr(a), items.join(" "))
         }
+        ExprKind::Struct { name, fields, base } => {
+            let mut words = vec![format!("struct {}", name.text)];
+            words.extend(fields.iter().map(|(field, value)| format!("{}={}", field.text, expr(value))));
+            words.extend(base.iter().map(|base| format!("..{}", expr(base))));
+            format!("({})", words.join(" "))
+        }
         ExprKind::Field(a, name) => format!("(field {} {})", expr(a), name.text),
     }
 }
@@ -78,13 +84,36 @@ fn statement(statement: &Statement) -> String {
         Statement::Let { pattern: p, ty: Some(t), value } => {
             format!("let {}: {} = {};", pattern(p), ty(t), expr(value))
         }
-        Statement::Assign { name, value, .. } => format!("{} = {};", name.text, expr(value)),
+        Statement::Assign { target, value, .. } => {
+            let steps: String = target.steps.iter().map(step).collect();
+            format!("{}{steps} = {};", target.name.text, expr(value))
+        }
+        Statement::For { pattern: p, over, body: b, .. } => {
+            format!("for {} in {} {}", pattern(p), iterable(over), body(b))
+        }
+    }
+}
+
+fn step(step: &Step) -> String {
+    match step {
+        Step::Field(field) => format!(".{}", field.text),
+        Step::Index(items, _) => format!("[{}]", items.iter().map(item).collect::<Vec<_>>().join(" ")),
+    }
+}
+
+fn iterable(over: &Iterable) -> String {
+    match over {
+        Iterable::Range { from, to, inclusive, .. } => {
+            format!("{}..{}{}", expr(from), if *inclusive { "=" } else { "" }, expr(to))
+        }
+        Iterable::Each(each) => expr(each),
     }
 }
 
 fn pattern(p: &Pattern) -> String {
     match p {
         Pattern::Name(name) => name.text.clone(),
+        Pattern::Mutable(name) => format!("mut {}", name.text),
         Pattern::Tuple(parts, _) => format!("({})", parts.iter().map(pattern).collect::<Vec<_>>().join(", ")),
     }
 }
@@ -93,17 +122,22 @@ pub(super) fn ty(t: &TypeExpr) -> String {
     match &t.kind {
         TypeKind::Tensor { elem, shape } if shape.is_empty() => elem.text.clone(),
         TypeKind::Tensor { elem, shape } => {
-            let extents: Vec<String> = shape
-                .iter()
-                .map(|extent| match extent {
-                    Extent::Dim(e) => expr(e),
-                    Extent::Axes(name) => format!("..{}", name.text),
-                })
-                .collect();
-            format!("{}[{}]", elem.text, extents.join(", "))
+            format!("{}[{}]", elem.text, extents(shape))
+        }
+        TypeKind::Struct { name, dims } => format!("{}<{}>", name.text, extents(dims)),
+        TypeKind::Array { element, len } => {
+            format!("[{}; {}]", ty(element), extents(std::slice::from_ref(len)))
         }
         TypeKind::Tuple(parts) => format!("({})", parts.iter().map(ty).collect::<Vec<_>>().join(", ")),
     }
+}
+
+fn extents(extents: &[Extent]) -> String {
+    let each = extents.iter().map(|extent| match extent {
+        Extent::Dim(e) => expr(e),
+        Extent::Axes(name) => format!("..{}", name.text),
+    });
+    each.collect::<Vec<_>>().join(", ")
 }
 
 pub(super) fn generic(g: &Generic) -> String {

@@ -1,0 +1,11 @@
+use tensorjit::tensor_fn;
+
+tensor_fn! {
+    pub fn f(x: f32) -> f32 {
+        let y = x;
+        for i in 0..3 { y = y * x; }
+        y
+    }
+}
+
+fn main() {}

@@ -1,0 +1,10 @@
+use tensorjit::tensor_fn;
+
+tensor_fn! {
+    pub struct Layer<I, O> { w: f32[I, O], b: f32[O] }
+    pub fn f<I, O>(w: f32[I, O], b: f32[O]) -> Layer<I, O> {
+        Layer { w, b, c: 1 }
+    }
+}
+
+fn main() {}

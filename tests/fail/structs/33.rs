@@ -1,0 +1,10 @@
+use tensorjit::tensor_fn;
+
+tensor_fn! {
+    pub struct Layer<I, O> { w: f32[I, O], b: f32[O] }
+    pub fn f<D>(layers: [Layer<D, D>; 100000]) -> f32[D] {
+        layers[0].b
+    }
+}
+
+fn main() {}

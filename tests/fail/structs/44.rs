@@ -1,0 +1,12 @@
+use tensorjit::tensor_fn;
+
+tensor_fn! {
+    pub struct Layer<I, O> { w: f32[I, O], b: f32[O] }
+    pub fn f<I, O>(p: &mut Layer<I, O>) {
+        p.b = p.w;
+        p.c = p.w;
+        p.b[0] = 1;
+    }
+}
+
+fn main() {}

@@ -1,0 +1,11 @@
+use tensorjit::tensor_fn;
+
+tensor_fn! {
+    pub struct Layer<I, O> { w: f32[I, O], b: f32[O] }
+    pub fn f<I, O>(p: Layer<I, O>) -> Layer<I, O> {
+        let y = sum(p.w);
+        grad(y, exp(p))
+    }
+}
+
+fn main() {}
