@@ -8,6 +8,7 @@ use super::super::report::{Checked, counted};
 use super::super::scope::Checker;
 use super::super::types::axes as counted_axes;
 use super::super::value::{Literal, Operand, Placed, Value};
+use super::arrange::Border;
 use super::create::zero;
 use crate::diag::{Diagnostic, Origin};
 use crate::dim::Dim;
@@ -17,12 +18,20 @@ use crate::graph::ops::pad::{Pad, PadAxis};
 use crate::graph::table::Ew;
 use tensorjit_runtime::abi::DType;
 
-/// `pad(x, widths, value)`: `widths` is a pair for each axis, or one number for all sides.
+/// `pad(x, widths, value, mode)`: `widths` is a pair for each axis, or one number for all sides.
 pub(in super::super) fn pad(checker: &mut Checker<'_>, call: &Call<'_>) -> Checked<Value> {
-    let [Some(x), Some(widths), fill] = call.args.as_slice() else { return Err(lacking(checker, call)) };
+    let [Some(x), Some(widths), fill, mode] = call.args.as_slice() else {
+        return Err(lacking(checker, call));
+    };
     let operand = checker.operand(&x.value, x.expr.span)?;
     let shape = checker.shape(&operand);
     let widths = checker.pad_widths(widths, shape.len())?;
+    if let Some(border) = Border::of(checker, mode.as_ref())? {
+        if let Some(fill) = fill {
+            return checker.fail("option-value", fill.expr.span, "only a constant border has a value");
+        }
+        return checker.bordered(operand, &widths, border, call.at);
+    }
     let mut axes = Vec::with_capacity(shape.len());
     for (extent, (low, high)) in shape.iter().zip(widths) {
         axes.push(PadAxis { extent: &(&low + extent) + &high, low, gap: 0 });

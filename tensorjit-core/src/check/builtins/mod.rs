@@ -1,5 +1,6 @@
 //! Functions of the language that need more than the language itself: one table, and their handlers by family.
 
+mod arrange;
 mod choose;
 mod combine;
 mod create;
@@ -93,9 +94,14 @@ static TABLE: &[Builtin] = &[
     row("flip", &["x", "axis"], 1, "flip(x, axis = all)", movement::flip),
     row("drop_axes", &["x", "axis", "keepdims"], 3, "drop_axes(x, axis, keepdims)", movement::drop_axes),
 
-    row("pad", &["x", "widths", "value"], 2, "pad(x, [(low, high), ..], value = 0)", combine::pad),
+    row("pad", &["x", "widths", "value", "mode"], 2, "pad(x, [(low, high), ..], value = 0, mode = \"constant\")", combine::pad),
     row("concat", &["tensors", "axis"], 1, "concat([a, b], axis = 0)", combine::concat),
     row("stack", &["tensors", "axis"], 1, "stack([a, b], axis = 0)", combine::stack),
+    row("roll", &["x", "shift", "axis"], 2, "roll(x, shift, axis = 0)", arrange::roll),
+    row("tile", &["x", "reps"], 2, "tile(x, (2, 3))", arrange::tile),
+    row("repeat", &["x", "repeats", "axis"], 2, "repeat(x, 2, axis = 0)", arrange::repeat),
+    row("diagonal", &["x", "offset", "axis1", "axis2"], 1, "diagonal(x, offset = 0, axis1 = 0, axis2 = 1)", arrange::diagonal),
+    row("meshgrid", &["vectors", "indexing"], 1, "meshgrid([a, b], indexing = \"xy\")", arrange::meshgrid),
     row("indices", &["x", "extent"], 2, "indices(x, N)", combine::indices),
 
     row("argsort", &["x", "axis", "descending"], 1, "argsort(x, axis = -1, descending = false)", sort::argsort),

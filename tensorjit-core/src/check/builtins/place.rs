@@ -156,7 +156,8 @@ impl Checker<'_> {
         self.wide_index(indices, value.at)
     }
 
-    fn wide_index(&mut self, indices: NodeId, at: Origin) -> Checked<NodeId> {
+    /// Indices as `i64`.
+    pub(super) fn wide_index(&mut self, indices: NodeId, at: Origin) -> Checked<NodeId> {
         match self.graph.ty(indices).dtype {
             DType::I64 => Ok(indices),
             _ => Ok(self.add(Op::Elementwise(Ew::Cast(DType::I64)), &[indices], at)?),
