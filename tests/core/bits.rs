@@ -3,6 +3,7 @@
 mod extents;
 mod memory;
 mod objects;
+mod orders;
 mod parts;
 mod rows;
 mod tasks;

@@ -79,14 +79,17 @@ pub enum Place {
         /// Which memory.
         memory: u32,
     },
+    /// So many bytes on the stack, aligned to 64, of whatever function touches it.  Each task and each part has its
+    /// own, and nothing stands there from one to another.
+    Stack(u32),
 }
 
 impl Place {
-    /// Which memory it lies in: the number of an argument, or the arena.
+    /// Which memory it lies in: the number of an argument, or none for the arena and the stack.
     pub fn memory(&self) -> Option<u32> {
         match self {
             Place::Arg(number) | Place::Given { memory: number, .. } => Some(*number),
-            Place::Arena(_) => None,
+            Place::Arena(_) | Place::Stack(_) => None,
         }
     }
 }

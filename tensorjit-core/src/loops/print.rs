@@ -35,6 +35,7 @@ impl Display for Kernel {
                 Place::Arena(offset) => {
                     writeln!(f, "arena {}", offset.show(&|sym| format!("s{}", sym.0)))?;
                 }
+                Place::Stack(bytes) => writeln!(f, "{bytes} bytes of the stack")?,
                 Place::Given { number, memory } => writeln!(f, "given {number} in memory {memory}")?,
             }
         }

@@ -194,6 +194,9 @@ impl Copy {
         let mut memories: Vec<Option<u32>> = Vec::new();
         let given = buffers.iter().zip(0..).map(|(buf, number)| {
             let Buffer { dtype, place } = &kernel.buffers[buf.0 as usize];
+            if let Place::Stack(bytes) = place {
+                return Buffer { dtype: *dtype, place: Place::Stack(*bytes) };
+            }
             let memory = place.memory();
             let position = memories.iter().position(|other| *other == memory).unwrap_or_else(|| {
                 memories.push(memory);

@@ -5,6 +5,9 @@ use crate::dim::Dim;
 /// Steps of a block.
 pub(super) const BLOCK: i64 = 256;
 
+/// Terms of a product's sum that are added in one chain.  Blocks of terms and strips of rows are whole chains.
+pub(super) const CHAIN: i64 = 128;
+
 /// Bytes of the lanes into which a fold is dealt out: two registers of the widest level.
 pub(super) const LANES_BYTES: i64 = 128;
 

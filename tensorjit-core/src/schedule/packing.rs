@@ -27,7 +27,8 @@ pub(super) const LARGE_COLUMNS: i64 = 128;
 /// Columns of a block: a multiple of the columns of a tile at any level.
 pub(super) const BLOCK_COLUMNS: i64 = 512;
 
-/// Bytes of the terms of an element's sum that one block adds: the rows of a tile stay in the first cache.
+/// Bytes of the terms of an element's sum that one block adds: the rows of a tile stay in the first cache, and the
+/// terms of any type are whole chains.
 const BLOCK_TERMS_BYTES: i64 = 2048;
 
 /// The most rows of a tile at any level.

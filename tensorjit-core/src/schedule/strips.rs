@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::fuse::{Group, Nest, Portion, aligned};
+use super::order::CHAIN;
 use super::reads::At;
 use super::roots::{Kind, Root, variable};
 use super::tasks::{Cut, Grain};
@@ -29,8 +30,8 @@ pub(super) struct Strip {
 }
 
 /// The most rows of a strip: enough that a product seldom reads its right operand again, few enough that what the
-/// groups hand over stays in the cache.
-pub(super) const HEIGHT: i64 = 64;
+/// groups hand over stays in the cache.  Sums over rows go from one strip to the next between two chains.
+pub(super) const HEIGHT: i64 = CHAIN;
 
 /// Puts the groups into strips, and in the order of the strips.
 pub(super) fn strips(

@@ -7,8 +7,8 @@ use inkwell::values::FunctionValue;
 use super::{Emitter, signature};
 use crate::codegen::bug;
 use crate::diag::Bug;
-use crate::loops::Buf;
 use crate::loops::split::part_symbol;
+use crate::loops::{Buf, Place};
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// Calls a part with the addresses of its buffers in the place of the arguments.
@@ -18,6 +18,10 @@ impl<'ctx> Emitter<'ctx, '_> {
         // Each call has a list of its own: what a part takes from it does not change while it runs.
         let list = self.builder.build_alloca(pointer.array_type(count), "")?;
         for (number, buf) in (0..).zip(buffers) {
+            // A part has a stack of its own.
+            if matches!(self.buffer(*buf).place, Place::Stack(_)) {
+                continue;
+            }
             let base = self.base(*buf)?;
             let place = self.element(pointer.into(), list, self.index(number))?;
             self.builder.build_store(place, base)?;

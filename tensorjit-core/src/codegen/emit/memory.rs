@@ -18,6 +18,9 @@ use crate::diag::Bug;
 use crate::lanes::{Cmp, Val};
 use crate::loops::{Buf, Buffer, Place, Ty};
 
+/// Bytes of a cache line: a register on the stack lies in one.
+const LINE: u32 = 64;
+
 /// Which accesses cannot meet: those of different memories, which are the arguments and the arena.  Buffers of the
 /// arena share memory over time, so that nothing is said of two of them.
 pub(super) struct Alias<'ctx> {
@@ -74,6 +77,7 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
             return Ok(*base);
         }
         let base = match &self.buffer(buf).place {
+            Place::Stack(bytes) => self.room(buf, *bytes)?,
             _ if let Some(task) = &self.task => task.base(self, buf)?,
             Place::Arg(number) | Place::Given { number, .. } => {
                 let pointer = self.context.ptr_type(AddressSpace::default());
@@ -97,6 +101,18 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
         };
         self.bases.insert(buf, base);
         Ok(base)
+    }
+
+    /// The room of a buffer on the stack of the function at hand, taken once.
+    fn room(&mut self, buf: Buf, bytes: u32) -> Result<PointerValue<'ctx>, Bug> {
+        if let Some(room) = self.rooms.get(&buf) {
+            return Ok(*room);
+        }
+        let room = self.alloca(self.context.i8_type().array_type(bytes))?;
+        let inst = room.as_instruction().ok_or_else(|| bug("room on the stack is no instruction"))?;
+        inst.set_alignment(LINE).map_err(|error| bug(error.to_string()))?;
+        self.rooms.insert(buf, room);
+        Ok(room)
     }
 
     pub(super) fn load(
@@ -302,7 +318,7 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
         self.context.i32_type().const_int(align(dtype).into(), false)
     }
 
-    fn buffer(&self, buf: Buf) -> &'k Buffer {
+    pub(super) fn buffer(&self, buf: Buf) -> &'k Buffer {
         let kernel = self.kernel;
         &kernel.buffers[buf.0 as usize]
     }

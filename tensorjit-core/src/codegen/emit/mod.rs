@@ -86,6 +86,7 @@ pub(super) fn function(
         splats: BTreeMap::new(),
         offsets: BTreeMap::new(),
         bases: BTreeMap::new(),
+        rooms: BTreeMap::new(),
         intrinsics: BTreeMap::new(),
         task: None,
         rare: BTreeMap::new(),
@@ -148,6 +149,8 @@ struct Emitter<'ctx, 'k> {
     offsets: BTreeMap<&'k Dim, PointerValue<'ctx>>,
     /// The addresses of the buffers in use.
     bases: BTreeMap<Buf, PointerValue<'ctx>>,
+    /// Room on the stack of the function at hand.
+    rooms: BTreeMap<Buf, PointerValue<'ctx>>,
     intrinsics: BTreeMap<(&'static str, Ty), FunctionValue<'ctx>>,
     /// In the function of a task: where the addresses of buffers come from.
     task: Option<tasks::Frame<'ctx>>,

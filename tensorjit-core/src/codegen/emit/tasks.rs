@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::Linkage;
-use inkwell::types::{BasicTypeEnum, FunctionType, StructType};
+use inkwell::types::{BasicType, BasicTypeEnum, FunctionType, StructType};
 use inkwell::values::{BasicValue, BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use inkwell::{AddressSpace, IntPredicate};
 
@@ -15,7 +15,7 @@ use super::{Emitter, attributes, buffers};
 use crate::codegen::bug;
 use crate::diag::Bug;
 use crate::lanes::Val;
-use crate::loops::{Buf, Parallel};
+use crate::loops::{Buf, Parallel, Place};
 
 /// What the function of a task is handed.
 #[derive(Clone)]
@@ -49,6 +49,7 @@ struct Outside<'ctx> {
     builder: inkwell::builder::Builder<'ctx>,
     dims: PointerValue<'ctx>,
     bases: BTreeMap<Buf, PointerValue<'ctx>>,
+    rooms: BTreeMap<Buf, PointerValue<'ctx>>,
 }
 
 impl<'ctx, 'k> Emitter<'ctx, 'k> {
@@ -56,6 +57,7 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
     pub(super) fn tasks(&mut self, tasks: &'k Parallel) -> Result<(), Bug> {
         let mut used = BTreeSet::new();
         tasks.body.insts.iter().for_each(|inst| buffers(inst, &mut used));
+        used.retain(|buf| !matches!(self.buffer(*buf).place, Place::Stack(_)));
         let captured = self.captured(tasks);
         let mut fields: Vec<BasicValueEnum> = vec![self.dims.into()];
         for buf in &used {
@@ -86,7 +88,7 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
     }
 
     /// Room on the stack, taken once however often the place is passed.
-    pub(super) fn alloca(&self, ty: StructType<'ctx>) -> Result<PointerValue<'ctx>, Bug> {
+    pub(super) fn alloca(&self, ty: impl BasicType<'ctx>) -> Result<PointerValue<'ctx>, Bug> {
         let entry = self.function.get_first_basic_block().ok_or_else(|| bug("a function without blocks"))?;
         let builder = self.context.create_builder();
         match entry.get_first_instruction() {
@@ -119,6 +121,7 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
             builder: std::mem::replace(&mut self.builder, builder),
             dims: self.dims,
             bases: std::mem::take(&mut self.bases),
+            rooms: std::mem::take(&mut self.rooms),
         };
         self.dims = frame.field(self, 0)?.into_pointer_value();
         for (val, field) in captured.keys().zip(1 + frame.bases.len() as u32..) {
@@ -130,8 +133,13 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
         self.body(&tasks.body)?;
         self.builder.build_return(None)?;
         self.task = None;
-        Outside { function: self.function, builder: self.builder, dims: self.dims, bases: self.bases } =
-            outside;
+        Outside {
+            function: self.function,
+            builder: self.builder,
+            dims: self.dims,
+            bases: self.bases,
+            rooms: self.rooms,
+        } = outside;
         for (val, value) in captured {
             self.define(*val, *value);
         }

@@ -13,6 +13,7 @@ mod scatter;
 pub(super) mod sort;
 mod strip;
 mod tasks;
+mod terms;
 mod tile;
 mod turn;
 mod value;
@@ -90,6 +91,8 @@ struct Emit<'a> {
     panels: Vec<Packed>,
     /// Memory in which rows are sorted, by root.
     scratch: Vec<Vec<Stored>>,
+    /// Room for the registers of a tile, by type.
+    aside: BTreeMap<DType, Buf>,
     vars: BTreeMap<Sym, Var>,
     next: u32,
     /// Lanes of the vectors being made; 1 outside of vector loops.
@@ -131,6 +134,7 @@ pub(super) fn emit(schedule: &Schedule<'_>, target: &Target) -> Result<Kernel, B
         stored: BTreeMap::new(),
         panels: Vec::new(),
         scratch: Vec::new(),
+        aside: BTreeMap::new(),
         vars: BTreeMap::new(),
         next: 2 * super::reads::FIRST_VARIABLE,
         lanes: 1,

@@ -1,7 +1,7 @@
 //! Matrix products: their outer loops, and the choice among blocks, tiles without blocks, and few rows.
 //!
-//! The sum of an element is one chain of fused multiply-adds from 0 in the order of the folded axes, whatever the
-//! blocks and tiles, so that these change no bit.
+//! The sum of an element goes in chains of fused multiply-adds in the order of the folded axes, as `terms.rs` says,
+//! whatever the blocks and tiles, so that these change no bit.
 
 use std::mem;
 

@@ -4,7 +4,7 @@ use super::tasks::Range;
 use super::{Emit, Var};
 use crate::diag::Bug;
 use crate::dim::Dim;
-use crate::lanes::{Cmp, Lanes, Prim, Val};
+use crate::lanes::{Lanes, Prim, Val};
 use crate::schedule::reads::volume;
 use crate::schedule::strips::{HEIGHT, Strip};
 
@@ -60,19 +60,15 @@ impl Emit<'_> {
         groups[strip.groups.clone()].iter().try_for_each(|group| self.group(group, at))
     }
 
-    /// Cuts the rows into as few strips as their height allows, all of one height but the last.
+    /// Cuts the rows into strips, all of one height but the last.
     fn cut_rows(&mut self, strip: &Strip, extent: &Dim, at: &[Dim]) -> Result<(), Bug> {
         // An axis without rows has a strip without rows: what sums over it is 0.
-        let count = extent.ceil_div(&Dim::constant(HEIGHT)).maximum(&Dim::constant(1));
-        let height = extent.ceil_div(&count);
-        let (zero, count) = (self.int(0), self.scalar_index(&count)?);
-        let (height, end) = (self.scalar_index(&height)?, self.scalar_index(extent)?);
-        self.range_loop((zero, count, 1), &[], &mut |emit, sym, _| {
-            let number = emit.scalar_index(&Dim::sym(sym))?;
-            let from = emit.b.prim(Prim::Mul, &[number, height]);
+        let turns = self.scalar_index(&extent.maximum(&Dim::constant(1)))?;
+        let (zero, height, end) = (self.int(0), self.int(HEIGHT), self.scalar_index(extent)?);
+        self.range_loop((zero, turns, HEIGHT), &[], &mut |emit, sym, _| {
+            let from = emit.scalar_index(&Dim::sym(sym))?;
             let next = emit.b.prim(Prim::Add, &[from, height]);
-            let less = emit.b.prim(Prim::Cmp(Cmp::Lt), &[next, end]);
-            let to = emit.b.prim(Prim::Select, &[less, next, end]);
+            let to = emit.least(next, end);
             let count = emit.b.prim(Prim::Sub, &[to, from]);
             let [first, count] = [from, count].map(|value| Dim::sym(emit.fresh(Var::Scalar(value))));
             emit.strip = Some(Rows { axis: at.len(), from, to, first, count });

@@ -91,10 +91,12 @@ impl Emit<'_> {
     pub(super) fn tile(&mut self, product: &Product<'_>, tile: &Tile<'_>) -> Result<(), Bug> {
         let memo = mem::take(&mut self.memo);
         let indices = self.indices(product, tile);
-        let initial = self.initial_sums(product, tile, &indices)?;
-        let sums = self.nest(&tile.depth.extents, &initial, &mut |emit, k, sums| {
-            emit.add_term(product, tile, &indices, k, sums)
-        })?;
+        let sums = self.add_terms(
+            product,
+            tile,
+            &mut |emit, k, position, sums| emit.add_term(product, tile, &indices, (k, position), sums),
+            &mut |emit, sums| emit.resume(product, tile, &indices, sums),
+        )?;
         match &tile.depth.part {
             None => self.finish_tile(product, tile, &indices, &sums)?,
             Some(part) => {
@@ -133,25 +135,26 @@ impl Emit<'_> {
         indices
     }
 
-    fn initial_sums(
+    /// Adds what earlier parts of the terms have left, where there are such.
+    fn resume(
         &mut self,
         product: &Product<'_>,
         tile: &Tile<'_>,
         indices: &[Vec<Dim>],
+        sums: Vec<Val>,
     ) -> Result<Vec<Val>, Bug> {
-        let dtype = self.graph.ty(product.node).dtype;
-        let zero = if dtype.is_float() { self.b.float(dtype, 0.0) } else { self.b.int(dtype, 0) };
-        let zeros = vec![self.b.splat(zero, tile.columns.lanes); indices.len()];
-        let Some(part) = &tile.depth.part else { return Ok(zeros) };
+        let Some(part) = &tile.depth.part else { return Ok(sums) };
         self.b.open_branch(part.first);
-        self.b.otherwise(zeros);
-        let mut sums = Vec::with_capacity(indices.len());
-        for (i, at) in indices.iter().enumerate() {
+        self.b.otherwise(sums.clone());
+        let mut added = Vec::with_capacity(sums.len());
+        for (i, (at, sum)) in indices.iter().zip(sums).enumerate() {
             self.tail = tile.columns.mask(i);
             let offset = self.offset(&part.sums, &self.graph.ty(product.node).shape, at);
-            sums.push(self.load_at(part.sums.buf, &offset)?);
+            let earlier = self.load_at(part.sums.buf, &offset)?;
+            added.push(self.b.prim(Prim::Add, &[earlier, sum]));
         }
-        Ok(self.b.close_branch(sums))
+        self.tail = None;
+        Ok(self.b.close_branch(added))
     }
 
     /// Adds one term to all sums.
@@ -160,11 +163,11 @@ impl Emit<'_> {
         product: &Product<'_>,
         tile: &Tile<'_>,
         indices: &[Vec<Dim>],
-        k: &[Dim],
+        (k, position): (&[Dim], &Dim),
         sums: &[Val],
     ) -> Result<Vec<Val>, Bug> {
         let dtype = self.graph.ty(product.node).dtype;
-        let (term, flat) = (tile.depth.term(k), tile.depth.flat(k));
+        let term = tile.depth.term(k);
         let vectors = tile.columns.at.len();
         let element = |emit: &Self, index: &[Dim], side: usize| {
             roots::elements(emit.graph, product.node, &[index, &term].concat()).swap_remove(side)
@@ -174,7 +177,7 @@ impl Emit<'_> {
             right.push(match tile.right {
                 Some(panel) => {
                     let offset = panel.offset(
-                        &flat,
+                        position,
                         vectors * tile.columns.lanes as usize,
                         j * tile.columns.lanes as usize,
                     );
@@ -191,7 +194,7 @@ impl Emit<'_> {
         let mut next = Vec::with_capacity(sums.len());
         for (i, row) in indices.chunks(vectors).enumerate() {
             let left = match tile.left {
-                Some(panel) => self.load_at(panel.buf, &panel.offset(&flat, tile.rows as usize, i))?,
+                Some(panel) => self.load_at(panel.buf, &panel.offset(position, tile.rows as usize, i))?,
                 None => {
                     let (operand, at) = element(self, &row[0], 0);
                     self.value(operand, &at)?

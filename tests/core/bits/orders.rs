@@ -1,0 +1,85 @@
+//! Sums have the order that `docs/numerics.md` defines: the bits of the same sums taken one by one here.
+
+use tensorjit_core::graph::value::Value;
+use tensorjit_runtime::abi::Level;
+
+use super::Compiled;
+
+/// Terms of a chain of a product.
+const CHAIN: usize = 128;
+
+fn float(value: &Value, index: usize) -> f32 {
+    value.elements[index].float() as f32
+}
+
+/// Chains of fused multiply-adds, added in turn.
+fn sum_of_products(terms: &[(f32, f32)]) -> f32 {
+    let chains = terms.chunks(CHAIN).map(|chain| chain.iter().fold(0.0, |sum, (a, b)| a.mul_add(*b, sum)));
+    chains.reduce(|total, chain| total + chain).unwrap_or(0.0)
+}
+
+/// Levels that fuse.
+fn levels(compiled: &Compiled) -> impl Iterator<Item = Level> {
+    compiled.levels().into_iter().filter(|level| *level != Level::X86V2)
+}
+
+fn assert_bits(what: &str, found: &Value, expected: &[f32]) {
+    assert_eq!(found.elements.len(), expected.len(), "{what}");
+    for (index, expected) in expected.iter().enumerate() {
+        let found = float(found, index);
+        assert_eq!(
+            found.to_bits(),
+            expected.to_bits(),
+            "{what}, element {index}: {found:e}, not {expected:e}"
+        );
+    }
+}
+
+#[test]
+fn products() {
+    let product = Compiled::new("pub fn product<M, K, N>(a: f32[M, K], b: f32[K, N]) -> f32[M, N] { a @ b }");
+    for (m, n) in [(1, 40), (5, 3), (15, 33), (60, 150)] {
+        for k in [0, 1, 127, 128, 129, 300, 512, 513, 700] {
+            let dims = product.dims(&[("M", m), ("K", k), ("N", n)]);
+            let inputs = product.inputs(&dims);
+            let (n, k) = (n as usize, k as usize);
+            let element = |i: usize| {
+                let (row, column) = (i / n, i % n);
+                let term = |t: usize| (float(&inputs[0], row * k + t), float(&inputs[1], t * n + column));
+                sum_of_products(&(0..k).map(term).collect::<Vec<_>>())
+            };
+            let expected: Vec<f32> = (0..m as usize * n).map(element).collect();
+            for level in levels(&product) {
+                let what = format!("{m} x {k} x {n}, {level:?}");
+                assert_bits(&what, &product.run(level, &dims, &inputs)[0], &expected);
+            }
+        }
+    }
+}
+
+/// Chains go on from one summed axis to the next, also where no access takes both for one.
+#[test]
+fn products_over_two_axes() {
+    let gradient = Compiled::new(
+        "pub fn gradient<T, B, N>(x: f32[B, T, N], dy: f32[T, B, 9], w: f32[N, 9]) -> f32[N, 9] { \
+         vjp(permute(x, (1, 0, 2)) @ w, w, dy) }",
+    );
+    for (t, b, n) in [(3, 5, 4), (7, 50, 20), (50, 7, 3), (2, 300, 20), (150, 1, 60), (128, 2, 9)] {
+        let dims = gradient.dims(&[("T", t), ("B", b), ("N", n)]);
+        let inputs = gradient.inputs(&dims);
+        let (t, b, n) = (t as usize, b as usize, n as usize);
+        let element = |i: usize| {
+            let (row, column) = (i / 9, i % 9);
+            let term = |k: usize| {
+                let (at, batch) = (k / b, k % b);
+                (float(&inputs[0], (batch * t + at) * n + row), float(&inputs[1], k * 9 + column))
+            };
+            sum_of_products(&(0..t * b).map(term).collect::<Vec<_>>())
+        };
+        let expected: Vec<f32> = (0..n * 9).map(element).collect();
+        for level in levels(&gradient) {
+            let what = format!("{t} and {b} terms, {n} x 9, {level:?}");
+            assert_bits(&what, &gradient.run(level, &dims, &inputs)[0], &expected);
+        }
+    }
+}
