@@ -118,7 +118,7 @@ pub(super) const STRUCTURAL: &[Structural] = &[
     Structural {
         variants: &["Contract"],
         op: "contract",
-        written: "`a @ b`, `matmul`, `dot`",
+        written: "`a @ b`, `matmul`, `dot`, `einsum`",
         types: "numbers",
         doc: "Sums products over paired axes, with batch axes.",
         derivative: "linear in each operand; its transpose contracts the cotangent with the other",

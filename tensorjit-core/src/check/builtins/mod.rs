@@ -5,6 +5,7 @@ mod choose;
 mod combine;
 mod create;
 mod cumulate;
+mod einsum;
 mod matmul;
 mod movement;
 mod place;
@@ -84,6 +85,8 @@ static TABLE: &[Builtin] = &[
 
     row("matmul", &["a", "b"], 2, "matmul(a, b)", matmul::matmul),
     row("dot", &["a", "b"], 2, "dot(a, b)", matmul::dot),
+
+    row("einsum", &["subscripts", "a", "b", "c", "d", "e", "f", "g", "h"], 2, "einsum(\"ij,jk->ik\", a, b)", einsum::einsum),
 
     row("reshape", &["x", "shape"], 2, "reshape(x, [N, M])", movement::reshape),
     row("transpose", &["x", "axes"], 1, "transpose(x, axes = reversed)", movement::transpose),
