@@ -13,13 +13,51 @@ pub use tensorjit_runtime::{
     with_threads,
 };
 
+/// What saving and loading structs of tensors can fail with.
+#[cfg(any(feature = "safetensors", feature = "npz"))]
+pub use tensorjit_runtime::files::{FileError, Problem};
+
 #[doc(hidden)]
 pub use tensorjit_macros::__expand;
 
 /// What the expansion of [`tensor_fn!`] names; no part of the interface.
 #[doc(hidden)]
 pub mod __private {
+    #[cfg(any(feature = "safetensors", feature = "npz"))]
+    pub use tensorjit_runtime::files;
     pub use tensorjit_runtime::{abi, arg, call, leaves, outputs};
+}
+
+/// Its items where the feature `safetensors` is on, and nothing otherwise: expansions do not see features.
+#[cfg(feature = "safetensors")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __with_safetensors {
+    ($($items:tt)*) => { $($items)* };
+}
+
+/// Its items where the feature `safetensors` is on, and nothing otherwise: expansions do not see features.
+#[cfg(not(feature = "safetensors"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __with_safetensors {
+    ($($items:tt)*) => {};
+}
+
+/// Its items where the feature `npz` is on, and nothing otherwise: expansions do not see features.
+#[cfg(feature = "npz")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __with_npz {
+    ($($items:tt)*) => { $($items)* };
+}
+
+/// Its items where the feature `npz` is on, and nothing otherwise: expansions do not see features.
+#[cfg(not(feature = "npz"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __with_npz {
+    ($($items:tt)*) => {};
 }
 
 // The examples of the README compile and run.

@@ -20,6 +20,8 @@ pub mod host;
 mod level;
 pub mod outputs;
 pub mod leaves;
+#[cfg(any(feature = "safetensors", feature = "npz"))]
+pub mod files;
 pub mod call;
 
 pub use arg::{Arg, ArgMut, Element};

@@ -92,21 +92,19 @@ impl Checker<'_> {
         let signature =
             Signature { text: builtin.signature, names: builtin.params, required: builtin.required };
         let args = self.arguments(&signature, name, args, options)?;
-        if let Some(total) = self.folded(&name.text, &args, at, &mut |checker, args| {
-            (builtin.handler)(checker, &Call { name: &name.text, at, args })
-        })? {
+        if let Some(total) = self.folded(builtin, &name.text, &args, at)? {
             return Ok(total);
         }
         (builtin.handler)(self, &Call { name: &name.text, at, args })
     }
 
     /// The fold of all leaves, where the only argument is made of tensors and the function has one.
-    fn folded<'c>(
+    fn folded(
         &mut self,
+        builtin: &Builtin,
         name: &str,
-        args: &[Option<Arg<'c>>],
+        args: &[Option<Arg<'_>>],
         at: Origin,
-        apply: &mut dyn FnMut(&mut Self, Vec<Option<Arg<'c>>>) -> Checked<Value>,
     ) -> Checked<Option<Value>> {
         let Some((Some(first), others)) = args.split_first() else { return Ok(None) };
         if !first.value.is_compound() || others.iter().any(Option::is_some) {
@@ -114,7 +112,8 @@ impl Checker<'_> {
         }
         self.fold_leaves(name, &first.value, at, &mut |checker, leaf| {
             let leaf = Some(Arg { expr: first.expr, value: leaf.value });
-            apply(checker, std::iter::once(leaf).chain(others.iter().cloned()).collect())
+            let args = std::iter::once(leaf).chain(others.iter().cloned()).collect();
+            (builtin.handler)(checker, &Call { name, at, args })
         })
     }
 

@@ -4,7 +4,7 @@ use super::call::Call;
 use super::report::{Checked, listed};
 use super::scope::{Binding, Checker, Frame, GenericElem};
 use super::targets::targets;
-use super::types::{written_dim, written_type};
+use super::types::{names, written_dim, written_type};
 use super::value::{Placed, Value};
 use crate::diag::{Diagnostic, Origin};
 use crate::syntax::ast::{Expr, Extent, Function, Generic, Ident, Param, TypeExpr, TypeKind};
@@ -335,10 +335,7 @@ impl Checker<'_> {
         if let Some(value) = self.match_type(ty, &value)? {
             return Ok(value);
         }
-        let found = match self.shown_or_error(&value) {
-            Ok(found) => found,
-            Err(stop) => return Err(stop),
-        };
+        let found = self.shown_or_error(&value)?;
         let message =
             format!("the result of `{}` is {}, this is {found}", function.name.text, written_type(ty));
         let diagnostic = Diagnostic::new("shape-mismatch", message, value.at).label(ty.at, "declared here");
@@ -390,7 +387,30 @@ fn generics(function: &Function) -> Frame {
 /// Whether a function can be checked by itself, without a call that determines its generics and constants.
 pub(super) fn stands_alone(function: &Function) -> bool {
     function.generics.iter().all(|generic| matches!(generic, Generic::Dim { .. }))
-        && function.params.iter().all(|param| OptionKind::of(param).is_none())
+        && function
+            .params
+            .iter()
+            .all(|param| OptionKind::of(param).is_none() && !has_open_length(&param.ty, function))
+}
+
+/// Whether a type has an array whose length is a symbol of a function: a call of the helper says which.
+fn has_open_length(ty: &TypeExpr, function: &Function) -> bool {
+    match &ty.kind {
+        TypeKind::Array { element, len } => {
+            let mut open = has_open_length(element, function);
+            if let (Extent::Dim(len), false) = (len, function.public) {
+                names(len, &mut |name| {
+                    open |= function
+                        .generics
+                        .iter()
+                        .any(|generic| matches!(generic, Generic::Dim { name: dim, .. } if dim.text == name));
+                });
+            }
+            open
+        }
+        TypeKind::Tuple(types) => types.iter().any(|ty| has_open_length(ty, function)),
+        TypeKind::Tensor { .. } | TypeKind::Struct { .. } => false,
+    }
 }
 
 /// `name(x: f32[N], axis = -1)`.

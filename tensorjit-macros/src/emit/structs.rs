@@ -1,7 +1,7 @@
 //! The Rust items of a struct of tensors: a plain struct, and what its leaves are for.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::quote;
+use quote::{format_ident, quote};
 use tensorjit_core::check::{CheckedStruct, Layout};
 use tensorjit_core::dim::{Dim, Sym};
 use tensorjit_core::syntax::sources::Sources;
@@ -28,9 +28,11 @@ pub(crate) fn structure(face: &TokenStream, declared: &CheckedStruct, sources: &
     let conditions: Vec<&TokenStream> =
         attributes.iter().filter(|attribute| docs::is_condition(attribute)).collect();
     let (walk, helpers) = (walk(face, &name, &names), helpers(face, declared, &name, &names));
+    let safetensors = file_format(face, &name, "safetensors", "the format of Hugging Face", &conditions);
+    let npz = file_format(face, &name, "npz", "NumPy's format", &conditions);
     quote! {
         #(#attributes)*
-        #[derive(Clone, Debug)]
+        #[derive(::core::clone::Clone, ::core::fmt::Debug)]
         #visibility struct #name { #(#fields),* }
 
         #(#conditions)*
@@ -38,6 +40,50 @@ pub(crate) fn structure(face: &TokenStream, declared: &CheckedStruct, sources: &
 
         #(#conditions)*
         #walk
+
+        #safetensors
+        #npz
+    }
+}
+
+/// `save_..` and `load_..` of a format, where the face has its feature.
+fn file_format(
+    face: &TokenStream,
+    name: &Ident,
+    format: &str,
+    about: &str,
+    conditions: &[&TokenStream],
+) -> TokenStream {
+    let (module, only) = (format_ident!("{format}"), format_ident!("__with_{format}"));
+    let (save, load) = (format_ident!("save_{format}"), format_ident!("load_{format}"));
+    let about_save =
+        format!("Saves every leaf under its name, in {about}.\n\n# Errors\n\nIf the file cannot be written.");
+    let about_load = format!(
+        "Loads every leaf by its name, from a file in {about}; what else is in it is not looked at.\n\n# Errors\n\n\
+         If the file cannot be read, lacks a leaf, or has it with another element type or shape. No leaf has changed \
+         then."
+    );
+    quote! {
+        #face::#only! {
+            #(#conditions)*
+            impl #name {
+                #[doc = #about_save]
+                pub fn #save(
+                    &self,
+                    path: impl ::core::convert::AsRef<::std::path::Path>,
+                ) -> ::core::result::Result<(), #face::FileError> {
+                    #face::__private::files::#module::save(self, path.as_ref())
+                }
+
+                #[doc = #about_load]
+                pub fn #load(
+                    &mut self,
+                    path: impl ::core::convert::AsRef<::std::path::Path>,
+                ) -> ::core::result::Result<(), #face::FileError> {
+                    #face::__private::files::#module::load(self, path.as_ref())
+                }
+            }
+        }
     }
 }
 

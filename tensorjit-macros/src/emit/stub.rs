@@ -103,7 +103,7 @@ pub(crate) fn stub_struct(face: &TokenStream, item: &Struct, structs: &[&Struct]
     quote! {
         #(#conditions)*
         #[allow(missing_docs, dead_code, unreachable_pub, private_interfaces, clippy::all)]
-        #[derive(Clone, Debug)]
+        #[derive(::core::clone::Clone, ::core::fmt::Debug)]
         #visibility struct #name { #(#fields),* }
 
         #[allow(missing_docs, dead_code, clippy::all)]

@@ -25,9 +25,13 @@ fn compound(op: &str) -> Option<BinaryOp> {
 
 /// What one statement turned out to be.
 enum Parsed {
-    Statement(Statement),
+    Statement(Box<Statement>),
     Value(Expr),
     Nothing,
+}
+
+fn parsed(statement: Statement) -> Parsed {
+    Parsed::Statement(Box::new(statement))
 }
 
 impl Parser {
@@ -42,7 +46,7 @@ impl Parser {
         let (mut statements, mut value, mut height) = (Vec::new(), None, 0);
         while self.position < close {
             match self.statement() {
-                Ok(Parsed::Statement(statement)) => statements.push(statement),
+                Ok(Parsed::Statement(statement)) => statements.push(*statement),
                 Ok(Parsed::Value(expr)) => value = Some(Box::new(expr)),
                 Ok(Parsed::Nothing) => {}
                 Err(Failed) => self.recover(start, close),
@@ -89,10 +93,10 @@ impl Parser {
             return Ok(Parsed::Nothing);
         }
         if self.at_word("let") {
-            return self.binding().map(Parsed::Statement);
+            return self.binding().map(parsed);
         }
         if self.at_word("for") {
-            return self.for_loop().map(Parsed::Statement);
+            return self.for_loop().map(parsed);
         }
         if ["fn", "const", "pub", "struct"].iter().any(|word| self.at_word(word)) {
             let at = self.here();
@@ -117,7 +121,7 @@ impl Parser {
         }
         self.semicolon("this assignment")?;
         let at = self.since(start);
-        Ok(Parsed::Statement(Statement::Assign { target, value, at }))
+        Ok(parsed(Statement::Assign { target, value, at }))
     }
 
     /// What stands on the left of `=`: a name, or fields and elements of one.

@@ -1,0 +1,74 @@
+//! NumPy's format: what `numpy.savez` writes and `numpy.load` reads.
+
+use std::fs::File;
+use std::path::Path;
+
+use ndarray::ArrayD;
+use ndarray_npy::{NpzReader, NpzWriter, ReadNpyError, ReadNpzError, ReadableElement};
+
+use super::{FileError, Loaded, Problem, load as load_leaves};
+use crate::abi::DType;
+use crate::leaves::{Leaf, Leaves};
+
+/// Saves all leaves.
+///
+/// # Errors
+///
+/// If the file cannot be written.
+pub fn save(value: &impl Leaves, path: &Path) -> Result<(), FileError> {
+    let write = || {
+        let mut npz = NpzWriter::new(File::create(path).map_err(Problem::file)?);
+        for (name, leaf) in value.leaves() {
+            match leaf {
+                Leaf::F32(view) => npz.add_array(name, &view),
+                Leaf::F64(view) => npz.add_array(name, &view),
+                Leaf::I32(view) => npz.add_array(name, &view),
+                Leaf::I64(view) => npz.add_array(name, &view),
+                Leaf::Bool(view) => npz.add_array(name, &view),
+            }
+            .map_err(Problem::file)?;
+        }
+        npz.finish().map_err(Problem::file)?;
+        Ok(())
+    };
+    write().map_err(|problem: Problem| problem.at(path))
+}
+
+/// Loads all leaves, whose element types and shapes must be those of the file.
+///
+/// # Errors
+///
+/// If the file cannot be read, or lacks a leaf or has it with another type or shape; no leaf has changed then.
+pub fn load(value: &mut impl Leaves, path: &Path) -> Result<(), FileError> {
+    let mut read = || {
+        let file = File::open(path).map_err(Problem::file)?;
+        let mut npz = NpzReader::new(file).map_err(Problem::file)?;
+        let names = npz.names().map_err(Problem::file)?;
+        load_leaves(value, |leaf, expected| {
+            if !names.iter().any(|name| name == leaf) {
+                return Err(Problem::Missing { leaf: leaf.to_owned() });
+            }
+            Ok(match expected {
+                DType::F32 => Loaded::F32(array(&mut npz, leaf, expected)?),
+                DType::F64 => Loaded::F64(array(&mut npz, leaf, expected)?),
+                DType::I32 => Loaded::I32(array(&mut npz, leaf, expected)?),
+                DType::I64 => Loaded::I64(array(&mut npz, leaf, expected)?),
+                DType::Bool => Loaded::Bool(array(&mut npz, leaf, expected)?),
+            })
+        })
+    };
+    read().map_err(|problem| problem.at(path))
+}
+
+fn array<T: ReadableElement>(
+    npz: &mut NpzReader<File>,
+    leaf: &str,
+    expected: DType,
+) -> Result<ArrayD<T>, Problem> {
+    npz.by_name(leaf).map_err(|error| match error {
+        ReadNpzError::Npy(ReadNpyError::WrongDescriptor(found)) => {
+            Problem::ElementType { leaf: leaf.to_owned(), expected, found: found.to_string() }
+        }
+        error => Problem::file(error),
+    })
+}
