@@ -70,6 +70,9 @@ fn collect(graph: &Graph, id: NodeId, used: &mut BTreeSet<Size>) -> Result<(), F
     let mut sizes: Vec<Size> = shape.iter().map(|extent| Size { value: extent.clone(), least: 0 }).collect();
     sizes.push(Size { value: count, least: 0 });
     attributes(&node.op, &mut sizes);
+    if let Op::Scan(scan) = &node.op {
+        scan.body.ids().try_for_each(|id| collect(&scan.body, id, used))?;
+    }
     for size in sizes {
         if let Some(problem) = too_large(&graph.facts, &size.value, graph.origin(id)) {
             return Err(Failure::User(vec![problem]));
@@ -87,7 +90,8 @@ fn attributes(op: &Op, sizes: &mut Vec<Size>) {
         Op::Slice(op) => sizes.extend(op.ranges.iter().map(|range| free(&range.start))),
         Op::Pad(op) => sizes.extend(op.axes.iter().map(|axis| free(&axis.low))),
         // All their dimensions are extents of the result or of operands.
-        Op::Iota(_) | Op::Broadcast(_) | Op::Reshape(_) | Op::Gather(_) | Op::Scatter(_) => {}
+        Op::Iota(_) | Op::Broadcast(_) | Op::Reshape(_) | Op::Gather(_) | Op::Scatter(_) | Op::Output(_) => {}
+        Op::Scan(op) => sizes.push(Size { value: op.count.clone(), least: 0 }),
         Op::Input(_)
         | Op::Constant(_)
         | Op::Elementwise(_)
@@ -102,7 +106,8 @@ fn attributes(op: &Op, sizes: &mut Vec<Size>) {
         | Op::StopGradient
         // Both are gone once a graph is simplified.
         | Op::Derivative(_)
-        | Op::Region(_) => {}
+        | Op::Region(_)
+        | Op::Placeholder(_) => {}
     }
 }
 

@@ -134,6 +134,7 @@ topics! {
     running
     indexing
     sorting
+    loops
     elementwise
     kinks
     reductions

@@ -9,6 +9,7 @@ use super::transpose::{Cotangent, transpose};
 use crate::diag::{Bug, Failure, Origin};
 use crate::graph::ops::derivative::Derivative;
 use crate::graph::ops::region::Region;
+use crate::graph::ops::scan::Scan;
 use crate::graph::ops::site::Site;
 use crate::graph::{Graph, NodeId, Op, Type};
 
@@ -33,7 +34,7 @@ pub(super) fn expand(old: &Graph) -> Result<Graph, Failure> {
     let mut new = expansion.new;
     new.outputs = outputs;
     let kept: Vec<bool> = (0..new.inputs.len()).map(|position| position < old.inputs.len()).collect();
-    Ok(prune(&new, &kept)?)
+    Ok(new.prune(&kept)?)
 }
 
 /// A scalar and a seed that is not 1: what gradients are found for, all variables at once.
@@ -68,6 +69,10 @@ impl Expansion<'_> {
                 let region = Region { body, output: region.output };
                 Ok(self.new.add(Op::Region(region), &inputs, origin)?)
             }
+            Op::Scan(scan) => {
+                let body = self.body(&scan.body)?;
+                Ok(self.new.add(Op::Scan(Scan { body, ..scan.clone() }), &inputs, origin)?)
+            }
             op => Ok(self.new.add(op.clone(), &inputs, origin)?),
         }
     }
@@ -97,7 +102,7 @@ impl Expansion<'_> {
 
     /// The tangent of `y` for the tangent `seed` of `x`.
     fn directional(&mut self, id: NodeId, y: NodeId, x: NodeId, seed: NodeId) -> Result<NodeId, Failure> {
-        let linear = linearize(&mut self.new, y, &[(x, Strand::Linear)])?;
+        let linear = linearize(&mut self.new, &[y], &[(x, Strand::Linear)])?;
         match apply(&mut self.new, &linear, &[seed])? {
             Some(tangent) => Ok(tangent),
             None => Ok(self.zeros(id, y)?),
@@ -112,12 +117,12 @@ impl Expansion<'_> {
         let variables = self.variables(target, x)?;
         let origin = self.old.origin(id);
         let sources: Vec<(NodeId, Strand)> = variables.iter().map(|x| (*x, Strand::Linear)).collect();
-        let mut linear = linearize(&mut self.new, target.0, &sources)?;
-        let cotangents = match linear.tangent {
+        let mut linear = linearize(&mut self.new, &[target.0], &sources)?;
+        let cotangents = match linear.tangents[0] {
             Some(tangent) => {
                 let seed = self.seed(target, origin)?;
                 let seed = Cotangent { node: seed, masked: false };
-                transpose(&mut self.new, &mut linear.flow, &linear.placeholders, tangent, seed)?
+                transpose(&mut self.new, &mut linear.flow, &linear.placeholders, &[(tangent, seed)])?
             }
             None => vec![None; variables.len()],
         };
@@ -170,30 +175,4 @@ impl Expansion<'_> {
         let origin = self.old.origin(id);
         Site { graph: &mut self.new, node: like, inputs: &[], origin }.zeros(&ty)
     }
-}
-
-/// The graph of what the outputs need, with those inputs that are kept.
-pub(super) fn prune(graph: &Graph, kept: &[bool]) -> Result<Graph, Bug> {
-    let is_kept = |position: usize| kept.get(position).copied().unwrap_or(false);
-    let inputs = graph.inputs.iter().enumerate().filter(|(i, _)| is_kept(*i)).map(|(_, input)| input.clone());
-    let mut new = Graph::new(graph.facts.clone(), inputs.collect());
-    let live = graph.reachable(&graph.outputs);
-    let mut image: Vec<Option<NodeId>> = vec![None; graph.len()];
-    for id in graph.ids().filter(|id| live[id.0 as usize]) {
-        let node = graph.node(id);
-        let op = match &node.op {
-            Op::Input(i) if !is_kept(*i as usize) => {
-                return Err(Bug::new("autodiff", format!("a result still reads input {i}, a placeholder")));
-            }
-            Op::Input(i) => Op::Input((0..*i as usize).filter(|position| is_kept(*position)).count() as u32),
-            op => op.clone(),
-        };
-        let inputs: Option<Vec<NodeId>> = node.inputs.iter().map(|input| image[input.0 as usize]).collect();
-        let inputs =
-            inputs.ok_or_else(|| Bug::new("autodiff", format!("{id:?} stands before its operand")))?;
-        image[id.0 as usize] = Some(new.add(op, &inputs, graph.origin(id))?);
-    }
-    let outputs: Option<Vec<NodeId>> = graph.outputs.iter().map(|output| image[output.0 as usize]).collect();
-    new.outputs = outputs.ok_or_else(|| Bug::new("autodiff", "an output was not built"))?;
-    Ok(new)
 }

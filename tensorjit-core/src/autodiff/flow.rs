@@ -4,6 +4,8 @@
 //! what has passed a `select` is marked, with all that is made of it, and products with it are
 //! [`Ew::Dmul`](crate::graph::table::Ew::Dmul): 0 where the tangent is 0, even if the derivative is infinite or NaN.
 
+use std::collections::BTreeMap;
+
 use crate::graph::table::Ew;
 use crate::graph::{Graph, NodeId, Op};
 
@@ -24,13 +26,15 @@ pub(super) struct Flow {
     base: u32,
     strands: Vec<Strand>,
     sources: Vec<(NodeId, Strand)>,
+    /// For each scan of tangents: which of its results is the tangent of each result of the scan it belongs to.
+    pub(super) results: BTreeMap<NodeId, Vec<Option<usize>>>,
 }
 
 impl Flow {
     /// A flow from the given inputs; those that have passed a mask already are marked so.
     pub(super) fn new(sources: Vec<(NodeId, Strand)>) -> Flow {
         let base = sources.iter().map(|(id, _)| id.0).min().unwrap_or(0);
-        Flow { base, strands: Vec::new(), sources }
+        Flow { base, strands: Vec::new(), sources, results: BTreeMap::new() }
     }
 
     /// The strand of a node.
@@ -65,7 +69,7 @@ impl Flow {
 
 /// Whether the operator, or its transpose, may put a zero in the place of a tangent: by a mask, or by position.
 pub(super) fn masks(op: &Op) -> bool {
-    let by_mask = matches!(op, Op::Elementwise(Ew::Select | Ew::Dmul) | Op::Region(_));
+    let by_mask = matches!(op, Op::Elementwise(Ew::Select | Ew::Dmul) | Op::Region(_) | Op::Scan(_));
     let by_position =
         matches!(op, Op::Slice(_) | Op::Pad(_) | Op::Concat(_) | Op::Gather(_) | Op::Scatter(_));
     let by_position = by_position || matches!(op, Op::Cumulate(op) if op.exclusive);

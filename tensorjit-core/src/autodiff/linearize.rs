@@ -1,4 +1,4 @@
-//! The forward walk: from variables to a result, building the map between their tangents.
+//! The forward walk: from variables to results, building the map between their tangents.
 
 use std::collections::BTreeMap;
 
@@ -12,22 +12,22 @@ use crate::graph::{Graph, Input, NodeId, Op};
 pub(super) struct Linear {
     /// The placeholder of each variable: an input of the graph, added at its end.
     pub(super) placeholders: Vec<NodeId>,
-    /// The tangent of the result; `None` where it does not depend on the variables.
-    pub(super) tangent: Option<NodeId>,
+    /// The tangent of each result; `None` where it does not depend on the variables.
+    pub(super) tangents: Vec<Option<NodeId>>,
     /// Which nodes depend on the placeholders.
     pub(super) flow: Flow,
 }
 
-/// The derivative of `y` by `variables`, with the strands of their tangents.
+/// The derivative of `results` by `variables`, with the strands of their tangents.
 ///
 /// Each node that lies between is visited once.  A variable that depends on another one has its own tangent
 /// added to what comes from there, which is the derivative by each with all others as they are computed.
 pub(super) fn linearize(
     graph: &mut Graph,
-    y: NodeId,
+    results: &[NodeId],
     variables: &[(NodeId, Strand)],
 ) -> Result<Linear, Failure> {
-    let between = between(graph, y, variables.iter().map(|(id, _)| *id));
+    let between = between(graph, results, variables.iter().map(|(id, _)| *id));
     let mut placeholders = Vec::with_capacity(variables.len());
     for (position, (variable, _)) in variables.iter().enumerate() {
         let ty = graph.ty(*variable).clone();
@@ -40,11 +40,12 @@ pub(super) fn linearize(
 
     let positions: BTreeMap<NodeId, usize> =
         variables.iter().enumerate().map(|(position, (variable, _))| (*variable, position)).collect();
-    let mut tangents: Vec<Option<NodeId>> = vec![None; y.0 as usize + 1];
+    let last = results.iter().max().map_or(0, |last| last.0 as usize);
+    let mut tangents: Vec<Option<NodeId>> = vec![None; last + 1];
     for id in between {
         let node = graph.node(id);
         let mut tangent = None;
-        if node.ty.dtype.is_float() {
+        if node.ty.dtype.is_float() || matches!(node.op, Op::Scan(_)) {
             let inputs: Vec<Option<NodeId>> =
                 node.inputs.iter().map(|input| tangents[input.0 as usize]).collect();
             if inputs.iter().any(Option::is_some) {
@@ -58,27 +59,29 @@ pub(super) fn linearize(
         }
         tangents[id.0 as usize] = tangent;
     }
-    Ok(Linear { placeholders, tangent: tangents[y.0 as usize], flow })
+    let tangents = results.iter().map(|result| tangents[result.0 as usize]).collect();
+    Ok(Linear { placeholders, tangents, flow })
 }
 
-/// The nodes on the ways from the variables to `y`, in order.
-fn between(graph: &Graph, y: NodeId, variables: impl Iterator<Item = NodeId>) -> Vec<NodeId> {
-    let mut depends = vec![false; y.0 as usize + 1];
-    let mut first = y.0 + 1;
-    for variable in variables.filter(|variable| *variable <= y) {
+/// The nodes on the ways from the variables to the results, in order.
+fn between(graph: &Graph, results: &[NodeId], variables: impl Iterator<Item = NodeId>) -> Vec<NodeId> {
+    let Some(last) = results.iter().max().copied() else { return Vec::new() };
+    let mut depends = vec![false; last.0 as usize + 1];
+    let mut first = last.0 + 1;
+    for variable in variables.filter(|variable| *variable <= last) {
         depends[variable.0 as usize] = true;
         first = first.min(variable.0);
     }
-    for id in first..=y.0 {
+    for id in first..=last.0 {
         let inputs = &graph.node(NodeId(id)).inputs;
         if inputs.iter().any(|input| depends[input.0 as usize]) {
             depends[id as usize] = true;
         }
     }
-    let mut needed = vec![false; y.0 as usize + 1];
-    needed[y.0 as usize] = true;
+    let mut needed = vec![false; last.0 as usize + 1];
+    results.iter().for_each(|result| needed[result.0 as usize] = true);
     let mut found = Vec::new();
-    for id in (first..=y.0).rev() {
+    for id in (first..=last.0).rev() {
         if needed[id as usize] && depends[id as usize] {
             found.push(NodeId(id));
             graph.node(NodeId(id)).inputs.iter().for_each(|input| needed[input.0 as usize] = true);
@@ -88,9 +91,9 @@ fn between(graph: &Graph, y: NodeId, variables: impl Iterator<Item = NodeId>) ->
     found
 }
 
-/// The map applied to vectors: `tangent` with other nodes in the place of the placeholders.
+/// The map applied to vectors: the tangent of the one result, with other nodes in the place of the placeholders.
 pub(super) fn apply(graph: &mut Graph, linear: &Linear, vectors: &[NodeId]) -> Result<Option<NodeId>, Bug> {
-    let Some(tangent) = linear.tangent else { return Ok(None) };
+    let Some(tangent) = linear.tangents.first().copied().flatten() else { return Ok(None) };
     let Some(first) = linear.placeholders.iter().map(|id| id.0).min() else { return Ok(None) };
     let mut image: Vec<Option<NodeId>> = vec![None; (tangent.0 - first) as usize + 1];
     for (placeholder, vector) in linear.placeholders.iter().zip(vectors) {
@@ -98,7 +101,7 @@ pub(super) fn apply(graph: &mut Graph, linear: &Linear, vectors: &[NodeId]) -> R
             *place = Some(*vector);
         }
     }
-    for id in between(graph, tangent, linear.placeholders.iter().copied()) {
+    for id in between(graph, &[tangent], linear.placeholders.iter().copied()) {
         let place = (id.0 - first) as usize;
         if image[place].is_some() {
             continue;

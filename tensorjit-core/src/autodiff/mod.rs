@@ -15,6 +15,8 @@ mod flow;
 mod linearize;
 mod region;
 mod rules;
+mod scan;
+mod tape;
 #[cfg(test)]
 mod tests;
 mod transpose;

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::expand::prune;
 use super::flow::Flow;
 use super::linearize as forward;
 use super::transpose::{self as backward, Cotangent};
@@ -28,11 +27,11 @@ pub(super) fn linearize(
             operands.push(*tangent);
         }
     }
-    let linear = forward::linearize(&mut body, y, &variables)?;
-    let Some(tangent) = linear.tangent else { return Ok(None) };
+    let linear = forward::linearize(&mut body, &[y], &variables)?;
+    let Some(tangent) = linear.tangents[0] else { return Ok(None) };
     body.outputs = vec![tangent];
     let kept = vec![true; body.inputs.len()];
-    let body = Arc::new(prune(&body, &kept)?);
+    let body = Arc::new(body.prune(&kept)?);
     Ok(Some(site.add(Op::Region(Region { body, output: 0 }), &operands)?))
 }
 
@@ -56,12 +55,12 @@ pub(super) fn transpose(
     body.inputs.push(Input { name: "cotangent".to_owned(), ty: seed_type });
     let seed = input(&mut body, linear.len(), site)?;
     let seed = Cotangent { node: seed, ..cotangent };
-    let found = backward::transpose(&mut body, &mut Flow::new(sources), &placeholders, y, seed)?;
+    let found = backward::transpose(&mut body, &mut Flow::new(sources), &placeholders, &[(y, seed)])?;
 
     body.outputs = found.iter().flatten().map(|cotangent| cotangent.node).collect();
     // The cotangents do not read the inputs in which the body is linear.
     let kept: Vec<bool> = linear.iter().map(|linear| !linear).chain([true]).collect();
-    let body = Arc::new(prune(&body, &kept)?);
+    let body = Arc::new(body.prune(&kept)?);
     let mut operands: Vec<NodeId> =
         site.inputs.iter().zip(linear).filter(|(_, linear)| !**linear).map(|(input, _)| *input).collect();
     operands.push(cotangent.node);

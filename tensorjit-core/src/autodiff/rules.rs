@@ -2,7 +2,7 @@
 
 use super::flow::{Flow, Strand};
 use super::transpose::Cotangent;
-use super::{elementwise, region};
+use super::{elementwise, region, scan};
 use crate::diag::{Bug, Failure};
 use crate::graph::ops::site::{Site, only};
 use crate::graph::{Graph, NodeId, Op};
@@ -20,6 +20,8 @@ pub(super) fn linearize(
     let tangent = match &node.op {
         Op::Elementwise(row) => return elementwise::linearize(site, *row, tangents, flow),
         Op::Region(op) => return region::linearize(site, op, tangents, flow),
+        Op::Scan(op) => return scan::linearize(site, op, tangents, flow),
+        Op::Output(op) => scan::output(site, *op, tangents, flow)?,
         Op::Broadcast(op) => op.linearize(site, tangents)?,
         Op::Permute(op) => op.linearize(site, tangents)?,
         Op::Reshape(op) => op.linearize(site, tangents)?,
@@ -33,7 +35,13 @@ pub(super) fn linearize(
         Op::Cumulate(op) => op.linearize(site, tangents)?,
         Op::Variable(_) => only(tangents)?,
         Op::StopGradient => None,
-        Op::Input(_) | Op::Constant(_) | Op::DimValue(_) | Op::Iota(_) | Op::ArgReduce(_) | Op::Sort(_) => {
+        Op::Input(_)
+        | Op::Constant(_)
+        | Op::DimValue(_)
+        | Op::Iota(_)
+        | Op::ArgReduce(_)
+        | Op::Sort(_)
+        | Op::Placeholder(_) => {
             return Err(Bug::new("autodiff", format!("{:?} has a tangent", node.op)).into());
         }
         Op::Derivative(op) => {

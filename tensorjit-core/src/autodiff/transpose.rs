@@ -1,8 +1,11 @@
 //! The backward walk: over the nodes of a linear map, from the result's cotangent to those of the placeholders.
 
+use std::collections::BTreeMap;
+
 use super::flow::{Flow, masks};
-use super::rules;
+use super::{rules, scan};
 use crate::diag::Bug;
+use crate::graph::ops::scan::Output;
 use crate::graph::ops::site::Site;
 use crate::graph::{Graph, NodeId, Op};
 
@@ -15,35 +18,56 @@ pub(super) struct Cotangent {
     pub(super) masked: bool,
 }
 
-/// The cotangents of the placeholders for that of `tangent`, which is linear in them.
+/// The cotangents of the placeholders for those of `seeds`, nodes that are linear in them.
 pub(super) fn transpose(
     graph: &mut Graph,
     flow: &mut Flow,
     placeholders: &[NodeId],
-    tangent: NodeId,
-    seed: Cotangent,
+    seeds: &[(NodeId, Cotangent)],
 ) -> Result<Vec<Option<Cotangent>>, Bug> {
-    let Some(first) = placeholders.iter().map(|id| id.0).min() else { return Ok(Vec::new()) };
-    if tangent.0 < first {
-        return Ok(vec![None; placeholders.len()]);
-    }
-    // For each node what its users contribute, the last user first.
-    let mut contributions: Vec<Vec<Cotangent>> = vec![Vec::new(); (tangent.0 - first) as usize + 1];
-    contributions[(tangent.0 - first) as usize].push(seed);
     let mut found = vec![None; placeholders.len()];
-    for id in (first..=tangent.0).rev().map(NodeId) {
+    let Some(first) = placeholders.iter().map(|id| id.0).min() else { return Ok(found) };
+    let Some(last) = seeds.iter().map(|(node, _)| node.0).max().filter(|last| *last >= first) else {
+        return Ok(found);
+    };
+    // For each node what its users contribute, the last user first.
+    let mut contributions: Vec<Vec<Cotangent>> = vec![Vec::new(); (last - first) as usize + 1];
+    for (node, seed) in seeds.iter().filter(|(node, _)| node.0 >= first) {
+        contributions[(node.0 - first) as usize].push(*seed);
+    }
+    // The cotangents of the results of scans.
+    let mut results: BTreeMap<NodeId, Vec<Option<Cotangent>>> = BTreeMap::new();
+    for id in (first..=last).rev().map(NodeId) {
         let parts = std::mem::take(&mut contributions[(id.0 - first) as usize]);
-        let Some(cotangent) = total(graph, id, parts)? else { continue };
-        let op = &graph.node(id).op;
-        if matches!(op, Op::Input(_)) {
+        let cotangent = total(graph, id, parts)?;
+        if let Op::Scan(_) = &graph.node(id).op {
+            let Some(cotangents) = results.remove(&id) else { continue };
+            let linear = linear(graph, flow, id);
+            let parts = scan::transpose(graph, id, &linear, &cotangents, flow)?;
+            for (input, part) in graph.node(id).inputs.iter().zip(parts) {
+                if let Some(node) = part {
+                    contributions[(input.0 - first) as usize].push(Cotangent { node, masked: true });
+                }
+            }
+            continue;
+        }
+        let Some(cotangent) = cotangent else { continue };
+        let node = graph.node(id);
+        if matches!(node.op, Op::Input(_)) {
             if let Some(position) = placeholders.iter().position(|placeholder| *placeholder == id) {
                 found[position] = Some(cotangent);
             }
             continue;
         }
-        let masked = cotangent.masked || masks(op);
-        let inputs = graph.node(id).inputs.clone();
-        let linear: Vec<bool> = inputs.iter().map(|input| flow.is_linear(graph, *input)).collect();
+        if let (Op::Output(Output(position)), [from]) = (&node.op, node.inputs.as_slice())
+            && let Op::Scan(scan) = &graph.node(*from).op
+        {
+            results.entry(*from).or_insert_with(|| vec![None; scan.results()])[*position] = Some(cotangent);
+            continue;
+        }
+        let masked = cotangent.masked || masks(&node.op);
+        let linear = linear(graph, flow, id);
+        let inputs = node.inputs.clone();
         let parts = rules::transpose(graph, id, &linear, cotangent, flow)?;
         for ((input, linear), part) in inputs.iter().zip(&linear).zip(parts) {
             if let (true, Some(node)) = (*linear, part) {
@@ -52,6 +76,11 @@ pub(super) fn transpose(
         }
     }
     Ok(found)
+}
+
+/// Which operands of a node depend on the placeholders.
+fn linear(graph: &Graph, flow: &mut Flow, id: NodeId) -> Vec<bool> {
+    graph.node(id).inputs.iter().map(|input| flow.is_linear(graph, *input)).collect()
 }
 
 /// The sum of contributions, in the order of the forward code.

@@ -31,6 +31,12 @@ impl Checker<'_> {
             );
             return Err(self.report(Diagnostic::new("not-assignable", message, at).help(help)));
         }
+        if position < frame.outside {
+            let message =
+                format!("`{}` cannot be assigned in a closure, which is run again and again", name.text);
+            let help = format!("carry the value through the loop, and assign `{}` after it", name.text);
+            return Err(self.report(Diagnostic::new("not-assignable", message, at).help(help)));
+        }
         let present = frame.bindings[position].value.clone();
         if let Value::Error = present {
             return Err(Stop::Reported);
@@ -143,7 +149,9 @@ impl Checker<'_> {
                 }
                 Ok(Value::Tuple(renewed))
             }
-            Value::Text(_) | Value::Elem(_) | Value::Unit | Value::Error => Err(Stop::Reported),
+            Value::Text(_) | Value::Elem(_) | Value::Closure | Value::Unit | Value::Error => {
+                Err(Stop::Reported)
+            }
         }
     }
 

@@ -31,6 +31,7 @@ impl Checker<'_> {
                 self.cast(&value?, dtype?, expr.at)
             }
             ExprKind::Block(body) => self.scoped(body),
+            ExprKind::Closure(..) => Ok(Value::Closure),
             ExprKind::Tuple(items) => Ok(Value::Tuple(self.all(items)?)),
             ExprKind::Array(items) => {
                 let items = self.all(items)?;
@@ -135,6 +136,11 @@ impl Checker<'_> {
         };
         if let Value::Unit = value.value {
             return self.fail("no-value", expr.span, "this block has no value to bind");
+        }
+        if let Value::Closure = value.value {
+            let diagnostic =
+                Diagnostic::new("closure", "a closure is an argument of a loop and has no name", expr.span);
+            return Err(self.report(diagnostic.help("write a helper `fn` in the block")));
         }
         if self.is_target(pattern) {
             value.value = self.own_variables(value.value, expr)?;

@@ -179,6 +179,7 @@ pub(super) fn leaves(value: &Value) -> Vec<NodeId> {
             Value::Node(id) => into.push(*id),
             Value::Struct(record) => record.values.iter().for_each(|value| collect(value, into)),
             Value::Array(elements) => elements.iter().for_each(|value| collect(value, into)),
+            Value::Tuple(items) => items.iter().for_each(|item| collect(&item.value, into)),
             _ => {}
         }
     }

@@ -167,6 +167,7 @@ impl Checker<'_> {
                 let diagnostic = Diagnostic::new("not-a-tensor", message, at);
                 return Err(self.report(diagnostic.help("take a field of it")));
             }
+            Value::Closure => "a closure, which only loops such as `scan` take",
             Value::Unit => "a block without a value",
         };
         self.fail("not-a-tensor", at, format!("a tensor is needed here, this is {what}"))

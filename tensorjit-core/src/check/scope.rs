@@ -48,6 +48,8 @@ pub(super) struct Checker<'a> {
     pub(super) index_bounds: BTreeMap<u32, Dim>,
     /// How many variables have been made.
     pub(super) variables: u32,
+    /// How many values of closures' parameters have been made.
+    pub(super) placeholders: u32,
     /// How many calls have been inlined.
     pub(super) inlinings: u32,
     /// How many steps of loops have been unrolled.
@@ -65,6 +67,8 @@ pub(super) struct Checker<'a> {
 pub(super) struct Frame {
     /// Parameters and `let` names in order; later ones shadow earlier ones.
     pub(super) bindings: Vec<Binding>,
+    /// How many of the bindings lie outside of the closure that is being read.
+    pub(super) outside: usize,
     /// Dimension symbols; `None` until an argument determines it.
     pub(super) dims: BTreeMap<String, Option<Dim>>,
     /// Generic element types.
@@ -122,6 +126,7 @@ impl<'a> Checker<'a> {
             reports: Vec::new(),
             index_bounds: BTreeMap::new(),
             variables: 0,
+            placeholders: 0,
             inlinings: 0,
             loop_steps: 0,
             structs: Vec::new(),

@@ -628,6 +628,7 @@ impl<'a> Checker<'a> {
             Value::Tuple(_) => "a tuple".to_owned(),
             Value::Text(_) => "a string".to_owned(),
             Value::Elem(_) => "a type".to_owned(),
+            Value::Closure => "a closure".to_owned(),
             Value::Unit | Value::Error => "a block without a value".to_owned(),
         }
     }

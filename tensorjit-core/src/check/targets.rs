@@ -144,6 +144,7 @@ impl Found {
                 args.iter().chain(options.iter().map(|(_, value)| value)).for_each(|arg| self.expr(arg));
             }
             ExprKind::Block(body) => self.body(body),
+            ExprKind::Closure(_, body) => self.expr(body),
             ExprKind::Tuple(items) | ExprKind::Array(items) => items.iter().for_each(|item| self.expr(item)),
             ExprKind::Index(value, items) => {
                 self.expr(value);

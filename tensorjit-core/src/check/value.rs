@@ -33,6 +33,8 @@ pub(super) enum Value {
     Struct(Rc<Record>),
     /// An array of structs of one type, at least one.
     Array(Rc<Vec<Value>>),
+    /// What a loop does each step, which is read where the loop is.
+    Closure,
     /// The value of a block that ends with a statement.
     Unit,
     /// The value of an expression with an error, which has been reported.

@@ -20,6 +20,7 @@ pub const CODES: &[Code] = &[
     code("argument-type", "An argument of a helper does not fit the type that its parameter declares."),
     code("axis", "An axis does not exist, is named twice, or is not a constant."),
     code("chained-comparison", "A comparison is an operand of another without parentheses."),
+    code("closure", "A loop is not given the closure that it needs, or the closure not the values."),
     code("condition-false", "A condition on dimensions never holds."),
     code("condition-open", "A condition on dimensions is not known to hold: a `where` clause must state it."),
     code("const-value", "The value of a `const` is not a scalar made of literals, earlier constants and arithmetic."),

@@ -180,6 +180,22 @@ pub(super) const STRUCTURAL: &[Structural] = &[
         derivative: "by differentiating that again",
     },
     Structural {
+        variants: &["Scan", "Output"],
+        op: "scan",
+        written: "`scan`, `fold`, `while_loop`",
+        types: "any",
+        doc: "Runs a sub-graph step by step: with carried values, over slices of tensors, stacking what each step gives.",
+        derivative: "a scan of the tangents, whose transpose walks the other way; the carries before each step, and what is dear to compute again, are stacked",
+    },
+    Structural {
+        variants: &["Placeholder"],
+        op: "placeholder",
+        written: "the parameters of closures",
+        types: "any",
+        doc: "Stands for what a loop hands to each step, until its sub-graph is made.",
+        derivative: "none: it is gone before",
+    },
+    Structural {
         variants: &["Region"],
         op: "region",
         written: "by later parts of the language",

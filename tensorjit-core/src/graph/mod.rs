@@ -3,12 +3,15 @@
 //! [`Graph::add`] is the only door: it infers the type, validates, and interns, so that the arena's order is a
 //! topological order and nothing ill-typed can be in it.
 
+pub(crate) mod extract;
 mod op;
 pub mod ops;
 pub mod print;
+mod prune;
 mod restrict;
 #[cfg(test)]
 pub(crate) mod sketch;
+pub(crate) mod step;
 pub mod table;
 mod ty;
 pub mod value;
@@ -16,7 +19,7 @@ pub mod verify;
 
 use std::collections::BTreeMap;
 
-pub use op::Op;
+pub use op::{Op, Placeholder};
 pub use ty::{Shape, Type};
 
 use crate::diag::{Bug, Origin};

@@ -54,6 +54,23 @@ pub enum Op {
     Derivative(derivative::Derivative),
     /// Result `i` of a sub-graph applied to explicit captures.
     Region(region::Region),
+    /// A sub-graph run step by step; its results are taken by `Output`.
+    Scan(scan::Scan),
+    /// A result of a scan.
+    Output(scan::Output),
+    /// A value that the body of a scan is given, while that is being read; no finished graph needs one.
+    Placeholder(Placeholder),
+}
+
+/// Stands for an input of a sub-graph that is not built yet.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Placeholder {
+    /// Which one: no two have the same number.
+    pub number: u32,
+    /// The user's name for it.
+    pub name: String,
+    /// Its type.
+    pub ty: Type,
 }
 
 impl Op {
@@ -89,7 +106,10 @@ impl Op {
             | Op::Variable(_)
             | Op::StopGradient
             | Op::Derivative(_)
-            | Op::Region(_) => None,
+            | Op::Region(_)
+            | Op::Scan(_)
+            | Op::Output(_)
+            | Op::Placeholder(_) => None,
         }
     }
 }
@@ -126,5 +146,11 @@ pub(super) fn infer(graph: &Graph, op: &Op, inputs: &[NodeId]) -> Result<Type, B
         },
         Op::Derivative(op) => op.infer(facts, &types),
         Op::Region(op) => op.infer(facts, &types),
+        Op::Scan(op) => op.infer(facts, &types),
+        Op::Output(op) => match inputs {
+            [scan] if let Op::Scan(scan) = &graph.node(*scan).op => scan.result(op.0),
+            _ => Err(Bug::new("graph", "a result of what is no scan")),
+        },
+        Op::Placeholder(op) => Ok(op.ty.clone()),
     }
 }

@@ -17,6 +17,7 @@ use std::fmt;
 use super::ops::constant::Constant;
 use super::ops::indexing::Indexing;
 use super::ops::pad::PadAxis;
+use super::ops::scan::Scan;
 use super::ops::slice::Range;
 use super::{Graph, NodeId, Op, Type};
 use crate::dim::facts::Facts;
@@ -53,8 +54,13 @@ impl Graph {
         let space = if items.is_empty() { "" } else { " " };
         let mut line =
             format!("{id:?} = {name}{space}{} : {}", items.join(", "), show_type(&self.facts, &node.ty));
-        if let Op::Region(region) = &node.op {
-            for inner in region.body.to_string().lines() {
+        let body = match &node.op {
+            Op::Region(region) => Some(&region.body),
+            Op::Scan(scan) => Some(&scan.body),
+            _ => None,
+        };
+        if let Some(body) = body {
+            for inner in body.to_string().lines() {
                 line.push_str("\n  ");
                 line.push_str(inner);
             }
@@ -102,6 +108,9 @@ pub fn name(op: &Op) -> &'static str {
         Op::StopGradient => "stop_gradient",
         Op::Derivative(op) => op.name(),
         Op::Region(_) => "region",
+        Op::Scan(_) => "scan",
+        Op::Output(_) => "output_of",
+        Op::Placeholder(_) => "placeholder",
     }
 }
 
@@ -137,6 +146,19 @@ fn attributes(facts: &Facts, op: &Op) -> Vec<String> {
             [op.combine.name().to_owned()].into_iter().chain(indexing(facts, &op.indexing)).collect()
         }
         Op::Region(op) => vec![format!("output = {}", op.output)],
+        Op::Scan(op) => {
+            let Scan { body: _, count, carries, slices, reverse, conditional, counted } = op;
+            let flags = [("reverse", reverse), ("conditional", conditional), ("counted", counted)];
+            let mut shown = vec![
+                format!("count = {}", facts.show(count)),
+                format!("carries = {carries}"),
+                format!("slices = {slices}"),
+            ];
+            shown.extend(flags.iter().filter(|(_, set)| **set).map(|(name, _)| (*name).to_owned()));
+            shown
+        }
+        Op::Output(op) => vec![op.0.to_string()],
+        Op::Placeholder(op) => vec![op.number.to_string(), op.name.clone()],
     }
 }
 

@@ -1,5 +1,7 @@
 //! A graph for some of the values of its symbols only.
 
+use std::sync::Arc;
+
 use super::ops::{pad::PadAxis, slice::Range};
 use super::{Graph, NodeId, Op};
 use crate::diag::Bug;
@@ -30,7 +32,11 @@ impl Graph {
         for id in self.ids() {
             let node = self.node(id);
             let operands: Vec<NodeId> = node.inputs.iter().map(|input| new[input.0 as usize]).collect();
-            new.push(graph.add(node.op.with_dims(&form)?, &operands, self.origin(id))?);
+            let mut op = node.op.with_dims(&form)?;
+            if let Op::Scan(scan) = &mut op {
+                scan.body = Arc::new(scan.body.restrict(conditions)?);
+            }
+            new.push(graph.add(op, &operands, self.origin(id))?);
         }
         graph.outputs = self.outputs.iter().map(|output| new[output.0 as usize]).collect();
         Ok(graph)
@@ -59,6 +65,7 @@ impl Op {
             }
             Op::Gather(op) => op.indexing.with_dims(form),
             Op::Scatter(op) => op.indexing.with_dims(form),
+            Op::Scan(op) => op.count = form(&op.count),
             Op::Input(_)
             | Op::Constant(_)
             | Op::Elementwise(_)
@@ -69,9 +76,10 @@ impl Op {
             | Op::Contract(_)
             | Op::Cumulate(_)
             | Op::Sort(_)
+            | Op::Output(_)
             | Op::Variable(_)
             | Op::StopGradient => {}
-            Op::Derivative(_) | Op::Region(_) => {
+            Op::Derivative(_) | Op::Region(_) | Op::Placeholder(_) => {
                 return Err(Bug::new("graph", "only a simplified graph is restricted"));
             }
         }

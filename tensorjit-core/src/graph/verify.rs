@@ -17,8 +17,10 @@ pub fn verify(graph: &Graph, stage: &'static str) -> Result<(), Bug> {
         if ty != node.ty {
             return bug(format!("the type of {} is not the inferred {ty:?}", graph.show_node(id)));
         }
-        if let Op::Region(region) = &node.op {
-            verify(&region.body, stage)?;
+        match &node.op {
+            Op::Region(region) => verify(&region.body, stage)?,
+            Op::Scan(scan) => verify(&scan.body, stage)?,
+            _ => {}
         }
     }
     match graph.outputs.iter().find(|NodeId(output)| *output as usize >= graph.len()) {
@@ -29,10 +31,19 @@ pub fn verify(graph: &Graph, stage: &'static str) -> Result<(), Bug> {
 
 /// Checks that no derivative is left, which no stage after autodiff knows.
 pub fn verify_differentiated(graph: &Graph, stage: &'static str) -> Result<(), Bug> {
-    match graph.ids().find(|id| matches!(graph.node(*id).op, Op::Derivative(_))) {
-        Some(id) => Err(Bug::new(stage, format!("a derivative is left: {}", graph.show_node(id)))),
-        None => Ok(()),
+    for id in graph.ids() {
+        match &graph.node(id).op {
+            Op::Derivative(_) | Op::Placeholder(_) => {
+                return Err(Bug::new(
+                    stage,
+                    format!("this should have been replaced: {}", graph.show_node(id)),
+                ));
+            }
+            Op::Scan(scan) => verify_differentiated(&scan.body, stage)?,
+            _ => {}
+        }
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -4,14 +4,17 @@
 //! may add.  Nothing here is shared with the code that schedules or emits kernels.
 
 mod elementwise;
+mod scan;
 #[cfg(test)]
 mod tests;
+
+use std::collections::BTreeMap;
 
 use tensorjit_runtime::abi::DType;
 
 use crate::diag::Bug;
 use crate::graph::value::{Env, Value};
-use crate::graph::{Graph, Op, Type};
+use crate::graph::{Graph, NodeId, Op, Type};
 
 /// The outputs of a graph for values of its symbols, in the order of the facts, and of its inputs.
 pub fn run(graph: &Graph, dims: &[i64], inputs: &[Value]) -> Result<Vec<Value>, Bug> {
@@ -24,12 +27,23 @@ pub fn run(graph: &Graph, dims: &[i64], inputs: &[Value]) -> Result<Vec<Value>, 
     }
     let needed = graph.reachable(&graph.outputs);
     let mut values: Vec<Option<Value>> = vec![None; graph.len()];
+    let mut scans: BTreeMap<NodeId, Vec<Value>> = BTreeMap::new();
     for id in graph.ids().filter(|id| needed[id.0 as usize]) {
         let node = graph.node(id);
         let operands = node.inputs.iter().map(|input| values[input.0 as usize].as_ref());
         let operands: Vec<&Value> =
             operands.collect::<Option<_>>().ok_or_else(|| bug(format!("{id:?} comes before an operand")))?;
         let shape = env.shape(&node.ty.shape)?;
+        if let Op::Scan(op) = &node.op {
+            scans.insert(id, scan::eval(op, &env, &operands)?);
+            values[id.0 as usize] = Some(Value::bools(&[], &[false]));
+            continue;
+        }
+        if let (Op::Output(op), [from]) = (&node.op, node.inputs.as_slice()) {
+            let value = scans.get(from).and_then(|results| results.get(op.0));
+            values[id.0 as usize] = Some(value.cloned().ok_or_else(|| bug("a scan lacks a result"))?);
+            continue;
+        }
         let value = apply(&node.op, &env, &operands, &shape, inputs, node.ty.dtype)?;
         check(&env, &value, &node.ty, &graph.show_node(id))?;
         values[id.0 as usize] = Some(value);
@@ -69,6 +83,8 @@ fn apply(
             [operand] => Ok((*operand).clone()),
             _ => Err(bug("an identity takes one operand")),
         },
+        Op::Scan(_) | Op::Output(_) => Err(bug("a scan has several values")),
+        Op::Placeholder(op) => Err(bug(format!("`{}` is bound to nothing", op.name))),
         Op::Derivative(op) => Err(bug(format!("{} is not differentiated", op.name()))),
         Op::Region(op) => {
             let captures: Vec<Value> = operands.iter().map(|operand| (*operand).clone()).collect();

@@ -50,6 +50,9 @@ enum Frame {
     Otherwise(Val, Block),
 }
 
+/// Views have numbers from here on, in the order in which they are made.
+const FIRST_VIEW: u32 = 1 << 31;
+
 /// The builder; it has at least one open scope, the body of the kernel.
 #[derive(Debug)]
 pub struct Builder {
@@ -64,6 +67,8 @@ pub struct Builder {
     width: u32,
     /// The values of integer constants.
     ints: BTreeMap<Val, i64>,
+    /// Buffers that are parts of others: of which, and from which element on.
+    views: Vec<(Buf, Val)>,
     scopes: Vec<Scope>,
 }
 
@@ -78,6 +83,7 @@ impl Builder {
             homes: Vec::new(),
             width: 1,
             ints: BTreeMap::new(),
+            views: Vec::new(),
             scopes: vec![Scope::default()],
         }
     }
@@ -105,9 +111,40 @@ impl Builder {
         Buf(self.buffers.len() as u32 - 1)
     }
 
+    /// The elements of a buffer from `start` on, as a buffer for the instructions that are made where `start` exists.
+    pub fn view(&mut self, buf: Buf, start: Val) -> Buf {
+        self.views.push((buf, start));
+        Buf(FIRST_VIEW + self.views.len() as u32 - 1)
+    }
+
+    /// The buffer itself, and the element at which a view of it begins.
+    fn viewed(&self, buf: Buf) -> (Buf, Option<Val>) {
+        match buf.0.checked_sub(FIRST_VIEW) {
+            Some(view) => {
+                let (buf, start) = self.views[view as usize];
+                (buf, Some(start))
+            }
+            None => (buf, None),
+        }
+    }
+
+    /// The element of the buffer itself at an offset into a view of it.
+    fn located(&mut self, buf: Buf, offset: Val) -> (Buf, Val) {
+        match self.viewed(buf) {
+            (buf, Some(start)) => {
+                let offset = self.lanewise(Prim::Add, &[start, offset]);
+                self.located(buf, offset)
+            }
+            (buf, None) => (buf, offset),
+        }
+    }
+
     /// The element type of a buffer.
     pub fn buffer_dtype(&self, buf: Buf) -> DType {
-        self.buffers[buf.0 as usize].dtype
+        match self.viewed(buf) {
+            (buf, Some(_)) => self.buffer_dtype(buf),
+            (buf, None) => self.buffers[buf.0 as usize].dtype,
+        }
     }
 
     /// The type of a value.
@@ -208,6 +245,7 @@ impl Builder {
 
     /// Consecutive elements, or one where `lanes` is 1.
     pub fn load(&mut self, buf: Buf, offset: Val, lanes: u32, mask: Option<Val>) -> Val {
+        let (buf, offset) = self.located(buf, offset);
         let ty = Ty { dtype: self.buffer_dtype(buf), lanes };
         let (version, floor) = self.memory[buf.0 as usize];
         let home = self.home(&[&[offset][..], mask.as_slice()].concat()).max(floor);
@@ -217,6 +255,7 @@ impl Builder {
 
     /// One element for each lane.
     pub fn gather(&mut self, buf: Buf, offsets: Val, mask: Option<Val>) -> Val {
+        let (buf, offsets) = self.located(buf, offsets);
         let ty = Ty { dtype: self.buffer_dtype(buf), lanes: self.lanes(offsets) };
         let (version, floor) = self.memory[buf.0 as usize];
         let home = self.home(&[&[offsets][..], mask.as_slice()].concat()).max(floor);
@@ -226,6 +265,7 @@ impl Builder {
 
     /// Stores consecutive elements in the current scope.
     pub fn store(&mut self, buf: Buf, offset: Val, value: Val, mask: Option<Val>) {
+        let (buf, offset) = self.located(buf, offset);
         self.memory[buf.0 as usize].0 += 1;
         self.current().block.insts.push(Inst::Store { buf, offset, value, mask });
     }
@@ -237,6 +277,9 @@ impl Builder {
 
     /// From here on no load of the buffer leaves the current scope: it is being written.
     pub fn pin(&mut self, buf: Buf) {
+        if let (buf, Some(_)) = self.viewed(buf) {
+            return self.pin(buf);
+        }
         let here = self.scopes.len() - 1;
         let state = &mut self.memory[buf.0 as usize];
         *state = (state.0 + 1, here);
@@ -261,11 +304,19 @@ impl Builder {
             step,
             carried: carried.clone(),
             initial: initial.to_vec(),
+            conditional: false,
             body: Block::default(),
             results: Vec::new(),
         });
         self.scopes.push(Scope { frame, ..Scope::default() });
         (index, carried)
+    }
+
+    /// Has the innermost loop, which is open, go on only while its first carried value is true.
+    pub fn conditional_loop(&mut self) {
+        if let Frame::Loop(inst) = &mut self.current().frame {
+            inst.conditional = true;
+        }
     }
 
     /// Ends the innermost loop with the next carried values; gives the last ones.

@@ -221,6 +221,8 @@ pub struct For {
     pub carried: Vec<Val>,
     /// The values before the first turn.
     pub initial: Vec<Val>,
+    /// Whether it ends after a turn that yields false as the first carried value, a scalar `Bool`.
+    pub conditional: bool,
     /// What is done each turn; it yields the next carried values.
     pub body: Block,
     /// The carried values after the last turn.

@@ -135,7 +135,8 @@ impl Printer<'_> {
             let lead = if position == 0 { " with " } else { ", " };
             write!(f, "{lead}{} = {initial}", self.typed(*carried))?;
         }
-        writeln!(f, " {{")?;
+        let goes_on = if body.conditional { " while the first holds" } else { "" };
+        writeln!(f, "{goes_on} {{")?;
         self.nested(f, &body.body)?;
         writeln!(f, "}}")
     }
@@ -199,6 +200,7 @@ mod tests {
             yields: vec![],
         };
         k.push(Inst::For(Box::new(For {
+            conditional: false,
             index,
             from: zero,
             to: n,

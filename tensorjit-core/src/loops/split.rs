@@ -330,6 +330,7 @@ mod tests {
             Inst::Store { buf: to, offset: index, value: y, mask: None },
         ];
         k.push(Inst::For(Box::new(For {
+            conditional: false,
             index,
             from: zero,
             to: n,

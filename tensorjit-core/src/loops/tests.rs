@@ -133,6 +133,7 @@ impl Sketch {
         let insts = self.open.pop().expect("opened above").insts;
         let results: Vec<Val> = types.iter().map(|t| self.ty(t.dtype, t.lanes)).collect();
         self.push(Inst::For(Box::new(For {
+            conditional: false,
             index,
             from,
             to,

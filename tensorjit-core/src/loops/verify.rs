@@ -148,12 +148,17 @@ impl Verifier<'_> {
     }
 
     fn counted(&mut self, body: &For) -> Result<(), Bug> {
-        let For { index, from, to, step, carried, initial, body, results } = body;
+        let For { index, from, to, step, carried, initial, conditional, body, results } = body;
         self.has(*from, INDEX)?;
         self.has(*to, INDEX)?;
         ensure(*step > 0, || format!("the loop over {index} has step {step}"))?;
         ensure(self.ty(*index)? == INDEX, || format!("the loop variable {index} is no i64"))?;
         self.all_fit(initial, carried)?;
+        if *conditional {
+            let first =
+                carried.first().ok_or_else(|| Bug::new("loops", "a condition is carried by nothing"))?;
+            ensure(self.ty(*first)? == BOOL, || format!("the condition {first} of a loop is no bool"))?;
+        }
         let inner: Vec<Val> = std::iter::once(*index).chain(carried.iter().copied()).collect();
         self.nested(body, &inner, carried)?;
         ensure(results.len() == carried.len(), || format!("the loop over {index} loses carried values"))?;
@@ -317,6 +322,7 @@ mod tests {
             let body =
                 Block { insts: vec![Inst::Prim(next, Prim::Mul, vec![carried, sum])], yields: vec![next] };
             k.push(Inst::For(Box::new(For {
+                conditional: false,
                 index,
                 from: zero,
                 to: n,

@@ -57,6 +57,8 @@ pub(super) enum Nest {
     Cumulate,
     /// Rows that are sorted, each by itself.
     Sort,
+    /// The steps of a scan.
+    Scan,
 }
 
 /// More roots than this do not share loops: they would run out of registers and of streams.
@@ -116,6 +118,7 @@ impl Fuser<'_> {
             Kind::Scatter => Nest::Scatter,
             Kind::Cumulate => Nest::Cumulate,
             Kind::Sort => Nest::Sort,
+            Kind::Scan => return self.scan(first),
         };
         let mut group =
             Group { nest, rows: root.parallel.len(), stages: vec![vec![first]], portion: Portion::Whole };
@@ -131,6 +134,15 @@ impl Fuser<'_> {
             self.done.insert(joining.index);
         }
         group
+    }
+
+    /// All results of a scan.
+    fn scan(&mut self, first: usize) -> Group {
+        let scan = self.roots[first].scan;
+        let results = (first..self.roots.len()).filter(|i| self.roots[*i].scan == scan);
+        let stage: Vec<usize> = results.collect();
+        self.done.extend(&stage);
+        Group { nest: Nest::Scan, rows: 0, stages: vec![stage], portion: Portion::Whole }
     }
 
     /// The next root of a group: one that joins the last stage, or else one that opens a stage.
@@ -182,7 +194,7 @@ impl Fuser<'_> {
     /// The rows that remain if `candidate` became a stage of the group.
     fn opens_stage(&self, group: &Group, root: &Root) -> Option<usize> {
         if group.nest != Nest::Rows
-            || matches!(root.kind, Kind::Product | Kind::Scatter | Kind::Cumulate | Kind::Sort)
+            || matches!(root.kind, Kind::Product | Kind::Scatter | Kind::Cumulate | Kind::Sort | Kind::Scan)
         {
             return None;
         }

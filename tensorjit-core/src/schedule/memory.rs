@@ -10,10 +10,12 @@ use super::order::{LANES_BYTES, is_one_block};
 use super::packing::Packing;
 use super::reads::{At, volume};
 use super::roots::{Kind, Root, stored};
+use super::steps::Steps;
 use super::strips::{HEIGHT, Strip};
 use super::tasks::{self, Cut, Grain, Slices};
 use crate::dim::Dim;
-use crate::graph::{Graph, NodeId, Op};
+use crate::graph::ops::scan::Output;
+use crate::graph::{Graph, NodeId, Op, Type};
 use tensorjit_runtime::abi::DType;
 
 /// Where a root is kept.
@@ -87,6 +89,19 @@ pub(super) struct Copy {
     pub(super) through: Option<Dim>,
 }
 
+/// Memory that a scan uses beside its results; offsets are in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct ScanMemory {
+    /// Of the carries that are no results.
+    pub(super) carries: Vec<Option<Dim>>,
+    /// The number of the step.
+    pub(super) number: Dim,
+    /// Whether the step is taken.
+    pub(super) condition: Dim,
+    /// The arena of a step, and that of the condition.
+    pub(super) step: Dim,
+}
+
 /// The memory of a function.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
@@ -94,6 +109,8 @@ pub(super) struct Memory {
     pub(super) homes: Vec<Home>,
     /// After all groups, in order.
     pub(super) copies: Vec<Copy>,
+    /// Of each scan.
+    pub(super) scans: BTreeMap<NodeId, ScanMemory>,
     /// Bytes of the arena.
     pub(super) bytes: Dim,
     /// What is in it when.
@@ -106,6 +123,7 @@ pub(super) fn place(
     roots: &[Root],
     groups: &[Group],
     strips: &[Strip],
+    steps: &BTreeMap<NodeId, Steps<'_>>,
     states: &[u32],
     grain: Grain,
 ) -> Memory {
@@ -113,6 +131,7 @@ pub(super) fn place(
         graph,
         roots,
         groups,
+        steps,
         strip_of: strips.iter().flat_map(|strip| strip.groups.clone().map(move |_| strip)).collect(),
         grain,
         position: vec![(0, 0); roots.len()],
@@ -130,6 +149,7 @@ struct Placer<'a> {
     graph: &'a Graph,
     roots: &'a [Root],
     groups: &'a [Group],
+    steps: &'a BTreeMap<NodeId, Steps<'a>>,
     /// The strip of each group.
     strip_of: Vec<&'a Strip>,
     grain: Grain,
@@ -230,7 +250,35 @@ impl<'a> Placer<'a> {
             for stage in &group.stages {
                 self.place_sums(memory, g, stage);
             }
+            if let Some(scan) = self.roots[group.stages[0][0]].scan {
+                let placed = self.scan(g, scan);
+                memory.scans.extend(placed.map(|placed| (scan, placed)));
+            }
         }
+    }
+
+    /// Memory for the steps of a scan.
+    fn scan(&mut self, g: usize, scan: NodeId) -> Option<ScanMemory> {
+        let Steps { step, condition } = self.steps.get(&scan)?;
+        let Op::Scan(op) = &self.graph.node(scan).op else { return None };
+        let is_result = |carry: usize| {
+            let results = self.groups[g].roots().map(|root| &self.graph.node(self.roots[root].node).op);
+            results.into_iter().any(|op| *op == Op::Output(Output(carry)))
+        };
+        let bytes = |ty: &Type| &volume(&ty.shape) * &Dim::constant(ty.dtype.size() as i64);
+        let carries = op.body.inputs[..op.carries].iter().enumerate();
+        let carries: Vec<Option<Dim>> =
+            carries.map(|(carry, input)| (!is_result(carry)).then(|| bytes(&input.ty))).collect();
+        let inner = condition
+            .as_ref()
+            .map_or(step.workspace().clone(), |condition| step.workspace().maximum(condition.workspace()));
+        let mut take = |bytes: &Dim| self.arena.take(bytes, g, g);
+        Some(ScanMemory {
+            carries: carries.iter().map(|bytes| bytes.as_ref().map(&mut take)).collect(),
+            number: take(&Dim::constant(8)),
+            condition: take(&Dim::constant(1)),
+            step: take(&inner),
+        })
     }
 
     /// The groups in which memory is in use that groups `first` to `last` of a strip use.  Of the tasks of a strip each

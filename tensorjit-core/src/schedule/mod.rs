@@ -1,7 +1,7 @@
 //! From the graph to loops: what is fused, what stands in memory, how loops are tiled and vectorised.
 //!
 //! [`roots`] says which nodes are computed by loops, [`fuse`] which of them share loops, [`strips`] which of these loops
-//! run strip by strip, [`memory`] where values stand; these know nothing of the machine.  [`emit`] makes the loops for a target.
+//! run strip by strip, [`steps`] what a scan runs again and again, [`memory`] where values stand; these know nothing of the machine.  [`emit`] makes the loops for a target.
 
 mod cost;
 mod order;
@@ -14,24 +14,30 @@ mod strips;
 mod packing;
 mod arena;
 mod memory;
+mod steps;
 mod emit;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use crate::diag::Bug;
 use crate::dim::Dim;
-use crate::graph::Graph;
+use crate::graph::{Graph, NodeId};
 use crate::loops::{Kernel, Target};
 use tasks::Grain;
 
 /// The loops of a function, before they are made for a target.
 #[derive(Debug)]
 pub struct Schedule<'a> {
-    graph: &'a Graph,
+    graph: Cow<'a, Graph>,
     results: usize,
     roots: Vec<roots::Root>,
     groups: Vec<fuse::Group>,
     strips: Vec<strips::Strip>,
+    /// What scans run.
+    steps: BTreeMap<NodeId, steps::Steps<'a>>,
     memory: memory::Memory,
     grain: Grain,
 }
@@ -39,18 +45,24 @@ pub struct Schedule<'a> {
 /// Plans a graph whose last outputs are the final values of the state inputs `states`, in order.  Work of the
 /// given size is shared among threads.
 pub fn schedule<'a>(graph: &'a Graph, states: &[u32], grain: Grain) -> Result<Schedule<'a>, Bug> {
-    let mut roots = roots::find(graph)?;
-    joint::find(graph, &mut roots);
+    plan(Cow::Borrowed(graph), states, grain)
+}
+
+fn plan<'a>(graph: Cow<'a, Graph>, states: &[u32], grain: Grain) -> Result<Schedule<'a>, Bug> {
+    let mut roots = roots::find(&graph)?;
+    joint::find(&graph, &mut roots);
     let groups = fuse::fuse(&graph.facts, &mut roots);
     let (groups, strips) = strips::strips(&graph.facts, &roots, groups, grain);
-    let memory = memory::place(graph, &roots, &groups, &strips, states, grain);
-    Ok(Schedule { graph, results: graph.outputs.len() - states.len(), roots, groups, strips, memory, grain })
+    let steps = steps::find(&graph, &roots, grain)?;
+    let memory = memory::place(&graph, &roots, &groups, &strips, &steps, states, grain);
+    let results = graph.outputs.len() - states.len();
+    Ok(Schedule { graph, results, roots, groups, strips, steps, memory, grain })
 }
 
 impl Schedule<'_> {
     /// What is computed.
     pub fn graph(&self) -> &Graph {
-        self.graph
+        &self.graph
     }
 
     /// Bytes of workspace.

@@ -29,6 +29,8 @@ pub(super) enum Kind {
     Cumulate,
     /// The indices that sort along an axis.
     Sort,
+    /// A result of a scan, which all its results are computed by.
+    Scan,
 }
 
 /// Along which axis neighbouring elements of a product's operand are neighbours in memory, or the same element.
@@ -72,6 +74,8 @@ pub(super) struct Root {
     pub(super) counts: Vec<Dim>,
     /// Of a fold across rows: how many leading axes the rows are.
     pub(super) across: usize,
+    /// Of a result of a scan: the scan.
+    pub(super) scan: Option<NodeId>,
     /// Of a fold that can be made across rows: what it reads, over variables of the axes of its operand in order.
     pub(super) crossing: Option<Box<Crossing>>,
 }
@@ -167,6 +171,7 @@ fn root(graph: &Graph, is_leaf: &dyn Fn(NodeId) -> bool, node: NodeId) -> Result
         reads: Vec::new(),
         counts: Vec::new(),
         across: 0,
+        scan: None,
         crossing: None,
     };
     match &graph.node(node).op {
@@ -184,12 +189,17 @@ fn root(graph: &Graph, is_leaf: &dyn Fn(NodeId) -> bool, node: NodeId) -> Result
         Op::Scatter(_) => root.kind = Kind::Scatter,
         Op::Cumulate(_) => root.kind = Kind::Cumulate,
         Op::Sort(_) => root.kind = Kind::Sort,
+        Op::Output(_) => {
+            root.kind = Kind::Scan;
+            root.scan = inputs.first().copied();
+        }
         _ => {}
     }
     let mut found = Found::default();
     let variables: Vec<Dim> = (0..root.parallel.len() + root.folded.len()).map(variable).collect();
-    if root.kind == Kind::Scatter {
-        for input in inputs {
+    if matches!(root.kind, Kind::Scatter | Kind::Scan) {
+        let operands = if root.kind == Kind::Scan { &graph.node(inputs[0]).inputs } else { inputs };
+        for input in operands {
             let at: Vec<Dim> = (0..graph.ty(*input).rank()).map(variable).collect();
             let mut leaves = Found::default();
             reads::collect(graph, is_leaf, *input, &at, &mut leaves)?;
@@ -411,7 +421,16 @@ impl Costs {
                     self.keep(graph, inputs[0]);
                 }
             }
-            Op::Region(_) | Op::Derivative(_) => {
+            Op::Scan(op) => {
+                self.cost[i] = 0;
+                // The first values of carries are computed where they are stored; all else is read in every step.
+                for input in &inputs[op.carries..] {
+                    self.keep(graph, stored(graph, *input));
+                }
+                return Ok(());
+            }
+            Op::Output(_) => self.keep(graph, node),
+            Op::Region(_) | Op::Derivative(_) | Op::Placeholder(_) => {
                 return Err(Bug::new("schedule", format!("{node:?} should have been replaced")));
             }
             _ => {}

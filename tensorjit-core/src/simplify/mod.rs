@@ -15,6 +15,7 @@ mod movement;
 mod range;
 mod reductions;
 mod rewriter;
+mod scans;
 #[cfg(test)]
 mod tests;
 
@@ -48,6 +49,6 @@ pub const FAMILIES: [&[Rule]; 7] = [
 
 /// The simplest equal graph, without nodes that no output needs.
 pub fn run(graph: Graph) -> Result<Graph, Bug> {
-    let fused = fma::form(&rewriter::sweep(&graph)?)?;
+    let fused = fma::form(&scans::simplify(rewriter::sweep(&graph)?)?)?;
     rewriter::sweep(&rewriter::rewrite(&fused)?)
 }

@@ -357,6 +357,8 @@ pub enum ExprKind {
     },
     /// `tuple.0` or `value.field`.
     Field(Box<Expr>, Ident),
+    /// `|a, (b, c)| value`: what a loop does each step; only as an argument.
+    Closure(Vec<Pattern>, Box<Expr>),
 }
 
 /// One item of an index.

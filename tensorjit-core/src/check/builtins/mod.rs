@@ -6,6 +6,7 @@ mod combine;
 mod create;
 mod cumulate;
 mod einsum;
+mod loops;
 mod matmul;
 mod movement;
 mod place;
@@ -82,6 +83,10 @@ static TABLE: &[Builtin] = &[
     row("cummax", RUNNING, 1, "cummax(x, axis = 0, reverse = false, exclusive = false)", cumulate::cummax),
     row("cummin", RUNNING, 1, "cummin(x, axis = 0, reverse = false, exclusive = false)", cumulate::cummin),
     row("linear_recurrence", &["a", "b", "axis", "reverse"], 2, "linear_recurrence(a, b, axis = 0, reverse = false)", cumulate::linear_recurrence),
+
+    row("scan", &["init", "over", "step", "axis", "reverse"], 3, "scan(init, over, |carry, item| (carry, out), axis = 0, reverse = false)", loops::scan),
+    row("fold", &["init", "over", "step", "axis", "reverse"], 3, "fold(init, over, |carry, item| carry, axis = 0, reverse = false)", loops::fold),
+    row("while_loop", &["init", "condition", "step", "max"], 4, "while_loop(init, |carry| condition, |carry| carry, max = 100)", loops::while_loop),
 
     row("matmul", &["a", "b"], 2, "matmul(a, b)", matmul::matmul),
     row("dot", &["a", "b"], 2, "dot(a, b)", matmul::dot),

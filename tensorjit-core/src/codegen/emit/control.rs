@@ -40,7 +40,10 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
         for ((phi, initial), next) in carried.iter().zip(&initial).zip(&yields) {
             phi.add_incoming(&[(initial, before), (next, last)]);
         }
-        let again = self.builder.build_int_compare(IntPredicate::SLT, next, to, "")?;
+        let mut again = self.builder.build_int_compare(IntPredicate::SLT, next, to, "")?;
+        if let (true, Some(goes_on)) = (body.conditional, yields.first()) {
+            again = self.builder.build_and(again, goes_on.into_int_value(), "")?;
+        }
         self.builder.build_conditional_branch(again, turn, after)?;
 
         self.builder.position_at_end(after);

@@ -24,6 +24,7 @@ pub mod gather;
 pub mod scatter;
 pub mod derivative;
 pub mod region;
+pub mod scan;
 
 use crate::diag::Bug;
 use crate::dim::Dim;

@@ -7,7 +7,7 @@ use super::tasks::Range;
 use crate::diag::Bug;
 use crate::dim::Dim;
 use crate::lanes::{Lanes, Prim, Val};
-use crate::loops::{self, Buf, Buffer};
+use crate::loops::Buf;
 use crate::schedule::fuse::Group;
 use crate::schedule::order::{BLOCK, is_one_block};
 use crate::schedule::reads;
@@ -68,11 +68,9 @@ impl<'a> Emit<'a> {
         let nowhere = || Bug::new("schedule", format!("{node:?} has no accumulators"));
         let fold = self.fold_of(root).ok_or_else(nowhere)?;
         let mut levels = Vec::new();
-        for accumulators in &self.memory.homes[root].accumulators {
-            let mut arena = |offset: &Option<Dim>| {
-                let place = loops::Place::Arena(offset.clone()?);
-                Some(self.b.buffer(Buffer { dtype: ty.dtype, place }))
-            };
+        let memory = self.memory;
+        for accumulators in &memory.homes[root].accumulators {
+            let mut arena = |offset: &Option<Dim>| Some(self.arena(ty.dtype, offset.as_ref()?));
             let total = arena(&accumulators.total);
             let block = arena(&accumulators.block);
             let total = total.or_else(|| Some(self.stored.get(&node)?.buf)).ok_or_else(nowhere)?;

@@ -9,6 +9,7 @@ mod lanes;
 mod panels;
 mod product;
 mod rows;
+mod scan;
 mod scatter;
 pub(super) mod sort;
 mod strip;
@@ -26,6 +27,8 @@ use super::Schedule;
 use super::fuse::{Group, Nest};
 use super::memory::{Memory, Panel, Slot, Sums};
 use super::roots::Root;
+use super::steps::Steps;
+use super::strips::Strip;
 use super::tasks::Grain;
 use crate::diag::Bug;
 use crate::dim::{Dim, Sym};
@@ -78,7 +81,11 @@ struct Emit<'a> {
     graph: &'a Graph,
     roots: &'a [Root],
     groups: &'a [Group],
+    strips: &'a [Strip],
+    steps: &'a BTreeMap<NodeId, Steps<'a>>,
     memory: &'a Memory,
+    /// Where in the arena the memory of the schedule begins.
+    arena: Dim,
     grain: Grain,
     /// The rows of the strip at hand, where their axis is cut.
     strip: Option<strip::Rows>,
@@ -121,40 +128,66 @@ struct Emit<'a> {
 
 /// Makes the kernel of all groups, in order, and the copies after them.
 pub(super) fn emit(schedule: &Schedule<'_>, target: &Target) -> Result<Kernel, Bug> {
-    let Schedule { graph, results, roots, groups, strips, memory, grain } = schedule;
-    let mut emit = Emit {
-        graph,
-        roots,
-        groups,
-        memory,
-        grain: *grain,
-        strip: None,
-        b: Builder::new(target.clone()),
-        arguments: Vec::new(),
-        stored: BTreeMap::new(),
-        panels: Vec::new(),
-        scratch: Vec::new(),
-        aside: BTreeMap::new(),
-        vars: BTreeMap::new(),
-        next: 2 * super::reads::FIRST_VARIABLE,
-        lanes: 1,
-        tail: None,
-        guard: None,
-        bound: BTreeMap::new(),
-        pending: Vec::new(),
-        memo: BTreeMap::new(),
-        across: Vec::new(),
-        task: None,
-        several: None,
-        turning: None,
-        computing: None,
-    };
-    emit.declare(*results);
-    for strip in strips {
-        emit.strip(strip)?;
-    }
-    emit.copies()?;
+    let mut b = Builder::new(target.clone());
+    let arguments = arguments(schedule, &mut b);
+    let mut emit = Emit::new(schedule, b, arguments, Dim::default());
+    emit.all()?;
     Ok(emit.b.finish())
+}
+
+/// Inputs and results in the order of the call.
+fn arguments(schedule: &Schedule<'_>, b: &mut Builder) -> Vec<Buf> {
+    let graph = schedule.graph();
+    let inputs = graph.inputs.iter().map(|input| input.ty.dtype);
+    let outputs = graph.outputs[..schedule.results].iter().map(|id| graph.ty(*id).dtype);
+    let all = inputs.chain(outputs).enumerate();
+    all.map(|(i, dtype)| b.buffer(Buffer { dtype, place: Place::Arg(i as u32) })).collect()
+}
+
+impl<'a> Emit<'a> {
+    /// The state before anything is emitted; the memory of the schedule begins at `arena`.
+    fn new(schedule: &'a Schedule<'_>, b: Builder, arguments: Vec<Buf>, arena: Dim) -> Emit<'a> {
+        let Schedule { graph, roots, groups, strips, steps, memory, grain, .. } = schedule;
+        let mut emit = Emit {
+            graph,
+            roots,
+            groups,
+            strips,
+            steps,
+            memory,
+            arena,
+            grain: *grain,
+            strip: None,
+            b,
+            arguments,
+            stored: BTreeMap::new(),
+            panels: Vec::new(),
+            scratch: Vec::new(),
+            aside: BTreeMap::new(),
+            vars: BTreeMap::new(),
+            next: 2 * super::reads::FIRST_VARIABLE,
+            lanes: 1,
+            tail: None,
+            guard: None,
+            bound: BTreeMap::new(),
+            pending: Vec::new(),
+            memo: BTreeMap::new(),
+            across: Vec::new(),
+            task: None,
+            several: None,
+            turning: None,
+            computing: None,
+        };
+        emit.declare();
+        emit
+    }
+
+    /// All strips in order, and the copies after them.
+    fn all(&mut self) -> Result<(), Bug> {
+        let strips = self.strips;
+        strips.iter().try_for_each(|strip| self.strip(strip))?;
+        self.copies()
+    }
 }
 
 impl Emit<'_> {
@@ -175,22 +208,23 @@ impl Emit<'_> {
             Nest::Scatter => self.scatter(group),
             Nest::Cumulate => self.cumulate(group),
             Nest::Sort => self.sort(group),
+            Nest::Scan => self.scan(group),
             Nest::Rows => self.rows(group, prefix),
         }
     }
 
-    fn declare(&mut self, results: usize) {
-        let inputs = self.graph.inputs.iter().map(|input| input.ty.dtype);
-        let outputs = self.graph.outputs[..results].iter().map(|id| self.graph.ty(*id).dtype);
-        for (i, dtype) in inputs.chain(outputs).enumerate() {
-            let buf = self.b.buffer(Buffer { dtype, place: Place::Arg(i as u32) });
-            self.arguments.push(buf);
-        }
+    /// The memory of the schedule at an offset in bytes.
+    fn arena(&mut self, dtype: DType, offset: &Dim) -> Buf {
+        let place = Place::Arena(&self.arena + offset);
+        self.b.buffer(Buffer { dtype, place })
+    }
+
+    fn declare(&mut self) {
         for (root, home) in self.roots.iter().zip(&self.memory.homes) {
             let dtype = self.graph.ty(root.node).dtype;
             let mut panel = |panel: &Option<Panel>| {
                 let Panel { offset, slice } = panel.clone()?;
-                let buf = self.b.buffer(Buffer { dtype, place: Place::Arena(offset) });
+                let buf = self.arena(dtype, &offset);
                 Some(Stored { slice, ..Stored::whole(buf) })
             };
             let [left, right] = [panel(&home.panels[0]), panel(&home.panels[1])];
@@ -201,7 +235,7 @@ impl Emit<'_> {
             self.panels.push(Packed { left, right, sums });
             let mut scratch = Vec::with_capacity(home.scratch.len());
             for (dtype, Panel { offset, slice }) in home.scratch.clone() {
-                let buf = self.b.buffer(Buffer { dtype, place: Place::Arena(offset) });
+                let buf = self.arena(dtype, &offset);
                 scratch.push(Stored { slice, ..Stored::whole(buf) });
             }
             self.scratch.push(scratch);
@@ -215,7 +249,7 @@ impl Emit<'_> {
     }
 
     fn slot(&mut self, dtype: DType, slot: &Slot) -> Stored {
-        let buf = self.b.buffer(Buffer { dtype, place: Place::Arena(slot.offset.clone()) });
+        let buf = self.arena(dtype, &slot.offset);
         Stored { buf, skip: slot.lacks, strip: slot.strip, slice: slot.slice.clone() }
     }
 
@@ -282,8 +316,7 @@ impl Emit<'_> {
             };
             let source = match &copy.through {
                 Some(offset) => {
-                    let place = Place::Arena(offset.clone());
-                    let saved = self.b.buffer(Buffer { dtype: ty.dtype, place });
+                    let saved = self.arena(ty.dtype, offset);
                     self.copy(from, saved, &count)?;
                     saved
                 }

@@ -245,6 +245,7 @@ impl Parser {
             Kind::Open(Delimiter::Parenthesis, _) => self.parenthesised(),
             Kind::Open(Delimiter::None, _) => self.group(Delimiter::None, Parser::expr),
             Kind::Open(Delimiter::Bracket, _) => self.array(),
+            Kind::Op("|" | "||") => self.closure(start),
             Kind::Open(Delimiter::Brace, _) => {
                 let body = self.deeper(Parser::body)?;
                 self.height = self.raise(self.height)?;
@@ -253,6 +254,27 @@ impl Parser {
             }
             _ => self.fail_foreign("an expression"),
         }
+    }
+
+    /// `|a, b| value`, as far to the right as it goes.
+    fn closure(&mut self, start: usize) -> Parse<Expr> {
+        let mut params = Vec::new();
+        let empty = self.at_op("||");
+        self.position += 1;
+        while !empty && !self.at_op("|") {
+            params.push(self.pattern()?);
+            if !self.at_op(",") {
+                break;
+            }
+            self.position += 1;
+        }
+        if !empty {
+            self.expect_op("|", "to end the parameters of a closure")?;
+        }
+        let body = self.deeper(Parser::expr)?;
+        self.height = self.raise(self.height)?;
+        let span = self.since(start);
+        Ok(Expr { kind: ExprKind::Closure(params, Box::new(body)), at: span, span })
     }
 
     /// The name of a function that is a keyword of Rust, where it is called.

@@ -48,12 +48,11 @@ const WORDS: &[(&str, Word, &str)] = &[
     ("loop", Foreign, "there is no iteration without end"),
     ("match", Foreign, "`select(condition, a, b)` chooses elements"),
     ("mod", Foreign, "a block holds `fn`, `struct` and `const` items"),
-    ("move", Foreign, "there are no closures; write a helper `fn` in the block"),
+    ("move", Foreign, "closures read what they see without it"),
     ("mut", Own, ""),
     ("pub", Own, ""),
     ("ref", Foreign, "there are no references"),
     ("return", Foreign, "the value of a function is its last expression, without `return` and without `;`"),
-    ("scan", Reserved, "write the operation over a whole axis"),
     ("self", Foreign, "a tensor function has no receiver; name every parameter"),
     ("static", Foreign, "a constant is written `const NAME: f32 = ..;`"),
     ("struct", Own, ""),
@@ -135,7 +134,6 @@ fn sign_problem(op: &str) -> Option<(&'static str, &'static str)> {
             ("there are no references in expressions", "write the name itself; values are never moved")
         }
         "*" => ("there are no pointers to follow", "write the name itself"),
-        "|" | "||" => ("there are no closures", "write a helper `fn` in the block and call it"),
         "+" => ("there is no unary `+`", "write the operand alone"),
         "'" => ("there are no lifetimes or labels", "leave it out"),
         "<" | "::" => ("names have no paths", "items of one block see each other by their names"),

@@ -224,7 +224,7 @@ impl Parser {
             return self.fail_foreign("a name");
         }
         let name = self.name("a name or a tuple of names")?;
-        if matches!(self.token().kind, Kind::Open(..) | Kind::Op("@" | "::" | "|" | "..")) {
+        if matches!(self.token().kind, Kind::Open(..) | Kind::Op("@" | "::" | "..")) {
             let at = self.here();
             let problem = Diagnostic::new("rust-construct", "`let` binds a name or a tuple of names", at);
             return self.fail(problem.help("take values apart by `.0`, `.1` or by an index"));

@@ -262,9 +262,6 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("fn f() { match x { _ => 1 } }", &[
         "1:10 rust-construct: `match` is not part of the language | `select(condition, a, b)` chooses elements",
     ]),
-    ("fn f() { scan(x) }", &[
-        "1:10 not-supported-yet: `scan` is not supported yet | write the operation over a whole axis",
-    ]),
     ("fn f() { checkpoint { x } }", &[
         "1:10 not-supported-yet: `checkpoint` is not supported yet | write the block without it; intermediate values are kept",
     ]),
@@ -322,12 +319,6 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ]),
     ("fn f() { +x }", &[
         "1:10 rust-construct: there is no unary `+` | write the operand alone",
-    ]),
-    ("fn f() { |x| x }", &[
-        "1:10 rust-construct: there are no closures | write a helper `fn` in the block and call it",
-    ]),
-    ("fn f() { map(x, || 1) }", &[
-        "1:17 rust-construct: there are no closures | write a helper `fn` in the block and call it",
     ]),
     ("fn f() { x? }", &[
         "1:11 rust-construct: `?` has no meaning here | nothing in a tensor function can fail",

@@ -20,6 +20,10 @@ pub(super) fn expr(e: &Expr) -> String {
         }
         ExprKind::Cast(a, ty) => format!("(as {} {})", expr(a), ty.text),
         ExprKind::Block(block) => body(block),
+        ExprKind::Closure(params, body) => {
+            let params: Vec<String> = params.iter().map(pattern).collect();
+            format!("(closure [{}] {})", params.join(" "), expr(body))
+        }
         ExprKind::Tuple(parts) if parts.is_empty() => "(tuple)".to_owned(),
         ExprKind::Tuple(parts) => format!("(tuple {})", all(parts)),
         ExprKind::Array(parts) => format!("[{}]", all(parts)),
