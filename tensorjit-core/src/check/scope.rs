@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tensorjit_runtime::abi::DType;
 
 use super::builtins;
+use super::layout::Layout;
 use super::prelude::Prelude;
 use super::report::{Checked, Report, Stop, closest};
 use super::value::Value;
@@ -54,6 +55,8 @@ pub(super) struct Checker<'a> {
     pub(super) inlinings: u32,
     /// How many steps of loops have been unrolled.
     pub(super) loop_steps: usize,
+    /// The structs that have been laid out, each with its dimensions.
+    pub(super) layouts: BTreeMap<(String, Vec<Dim>), Layout>,
     /// The structs whose fields are being read, to find those that contain themselves.
     pub(super) structs: Vec<String>,
     /// Divisors that must be shown to be positive once all facts are known, while these are being read.
@@ -129,6 +132,7 @@ impl<'a> Checker<'a> {
             placeholders: 0,
             inlinings: 0,
             loop_steps: 0,
+            layouts: BTreeMap::new(),
             structs: Vec::new(),
             divisors: None,
             in_constant: false,

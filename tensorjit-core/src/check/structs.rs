@@ -15,6 +15,9 @@ use crate::dim::{Dim, Sym};
 use crate::graph::Type;
 use crate::syntax::ast::{Expr, Extent, Field, Generic, Ident, IndexItem, Struct, TypeExpr, TypeKind};
 
+/// How deep structs may lie in each other.
+const MAX_DEPTH: usize = 64;
+
 /// Checks a declaration; `None` for a struct that no Rust item is made of, or where it has errors.
 pub(super) fn check(
     items: &Items<'_>,
@@ -57,6 +60,10 @@ impl<'a> Checker<'a> {
         self.structs.pop();
         if failed.is_none() {
             failed = self.require_used_dims(declared).err();
+        }
+        if fields.iter().fold(0_usize, |sum, field| sum.saturating_add(field.layout.count())) > MAX_LEAVES {
+            let message = format!("`{}` is made of more than {MAX_LEAVES} tensors", declared.name.text);
+            failed = Some(self.report(Diagnostic::new("too-long", message, declared.name.at)));
         }
         if declared.fields.is_empty() {
             let message = format!("struct `{}` has no fields", declared.name.text);
@@ -189,19 +196,22 @@ impl<'a> Checker<'a> {
                 let layout = self.layout(element)?;
                 let len = self.array_len(len, ty.at)?;
                 let layout = Layout::Array(Rc::new(layout), len);
-                if layout.count() > MAX_LEAVES {
-                    let message = format!("this array has more than {MAX_LEAVES} tensors");
-                    let diagnostic = Diagnostic::new("too-long", message, ty.at);
-                    return Err(self.report(
-                        diagnostic.help(
-                            "each of them is an argument; put them into one tensor with a leading axis",
-                        ),
-                    ));
-                }
+                self.require_few_leaves(&layout, ty.at)?;
                 Ok(layout)
             }
             _ => Ok(Layout::Tensor(self.resolve(ty)?)),
         }
+    }
+
+    fn require_few_leaves(&mut self, layout: &Layout, at: Origin) -> Checked<()> {
+        if layout.count() <= MAX_LEAVES {
+            return Ok(());
+        }
+        let message = format!("this is made of more than {MAX_LEAVES} tensors");
+        let diagnostic = Diagnostic::new("too-long", message, at);
+        Err(self.report(
+            diagnostic.help("each of them is an argument; put them into one tensor with a leading axis"),
+        ))
     }
 
     fn extent(&mut self, extent: &Extent) -> Checked<Dim> {
@@ -285,6 +295,15 @@ impl<'a> Checker<'a> {
             let diagnostic = Diagnostic::new("recursion", message, at.at);
             return Err(self.report(diagnostic.help("a struct is made of tensors, of which there is an end")));
         }
+        let key = (name.clone(), dims);
+        if let Some(known) = self.layouts.get(&key) {
+            return Ok(known.clone());
+        }
+        let dims = key.1.clone();
+        if self.structs.len() > MAX_DEPTH {
+            let message = format!("structs lie more than {MAX_DEPTH} deep in each other here");
+            return self.fail("too-deep", at.at, message);
+        }
         self.structs.push(name.clone());
         self.frames.push(frame(declared, dims.iter().map(|dim| Some(dim.clone()))));
         let fields: Checked<Vec<(String, Layout)>> = declared
@@ -294,7 +313,10 @@ impl<'a> Checker<'a> {
             .collect();
         self.frames.pop();
         self.structs.pop();
-        Ok(Layout::Struct(Rc::new(StructLayout { name: name.clone(), dims, fields: fields? })))
+        let layout = Layout::Struct(Rc::new(StructLayout { name: name.clone(), dims, fields: fields? }));
+        self.require_few_leaves(&layout, at.at)?;
+        self.layouts.insert(key, layout.clone());
+        Ok(layout)
     }
 
     /// `Layer { w: a, b, ..base }`

@@ -114,6 +114,20 @@ fn statements() {
         ),
         ("m @= w; m &= b; m |= b; m ^= b;", "{m = (@ m w); m = (& m b); m = (| m b); m = (^ m b);}"),
         ("m = m + 1.0; (m, 2)", "{m = (+ m 1.0); (tuple m 2)}"),
+        ("let mut h = x; let (mut a, b) = y;", "{let mut h = x; let (mut a, b) = y;}"),
+        ("p.ls[0].w = 1; p.b -= 2;", "{p.ls[0].w = 1; p.b = (- (field p b) 2);}"),
+        ("let p: [Layer<2 * D, D>; 6] = q;", "{let p: [Layer<(* 2 D), D>; 6] = q;}"),
+        ("Layer { w: a + 1, b, ..p.first }", "{(struct Layer w=(+ a 1) b=b ..(field p first))}"),
+        ("for i in 0..N - 1 { m = i; }", "{for i in 0..(- N 1) {m = i;}}"),
+        (
+            "for (i, l) in enumerate(p.ls[1..]) { } 1",
+            "{for (i, l) in (enumerate (index (field p ls) 1..)) {} 1}",
+        ),
+        (
+            "for l in ls { h = f(h, l); } for l in f(P { a }) { } h",
+            "{for l in ls {h = (f h l);} for l in (f (struct P a=a)) {} h}",
+        ),
+        ("for i in 1..=3 { for j in i..4 { } }", "{for i in 1..=3 {for j in i..4 {}}}"),
     ] {
         assert_eq!(body(&function(&format!("fn f() {{ {text} }}")).body), expected, "{text}");
     }
@@ -160,6 +174,8 @@ fn items_of_a_block() {
         pub const RATE: f32 = 0.1;
         const SHAPE: f32[2] = [1.0, -2.0];
         fn helper<N>(x: f32[N]) -> f32[N] { x * RATE }
+        #[derive(PartialEq)] pub(crate) struct Layer<I, O> { /// Weights.
+            w: f32[I, O], pub ls: [Inner<I>; 2], }
         pub fn step<N>(m: &mut f32[N]) { m = helper(m); }";
     let parsed = parse_text(text);
     assert_eq!(parsed.diagnostics, []);
@@ -169,13 +185,26 @@ fn items_of_a_block() {
         .iter()
         .map(|item| match item {
             Item::Const(c) => format!("const {}: {} = {}", c.name.text, ty(&c.ty), expr(&c.value)),
-            Item::Struct(s) => format!("{}struct {}", if s.public { "pub " } else { "" }, s.name.text),
+            Item::Struct(s) => {
+                let fields = s.fields.iter().map(|field| {
+                    format!("{}{}: {}", "#".repeat(field.attributes.len()), field.name.text, ty(&field.ty))
+                });
+                let (fields, generics) = (fields.collect::<Vec<_>>(), s.generics.iter().map(generic));
+                let generics = generics.collect::<Vec<_>>().join(", ");
+                format!("{} struct {}<{generics}> {{ {} }}", s.visibility, s.name.text, fields.join(", "))
+            }
             Item::Fn(f) => format!("{}fn {}", if f.public { "pub " } else { "" }, f.name.text),
         })
         .collect();
     assert_eq!(
         shown,
-        ["const RATE: f32 = 0.1", "const SHAPE: f32[2] = [1.0 (- 2.0)]", "fn helper", "pub fn step"]
+        [
+            "const RATE: f32 = 0.1",
+            "const SHAPE: f32[2] = [1.0 (- 2.0)]",
+            "fn helper",
+            "pub (crate) struct Layer<I, O> { #w: f32[I, O], ls: [Inner<I>; 2] }",
+            "pub fn step"
+        ]
     );
     let Item::Const(rate) = &parsed.block.items[0] else { panic!() };
     assert_eq!(rate.tokens.to_string(), "# [doc = \" A rate.\"] pub const RATE : f32 = 0.1 ;");
