@@ -105,7 +105,7 @@ pub(super) const STRUCTURAL: &[Structural] = &[
         written: "`sum`, `prod`, `max`, `min`, `any`, `all`, and by them `mean`, `var`",
         types: "numbers; `any` and `all` of bools",
         doc: "Folds axes away. Of no elements: 0, 1, -inf, inf, false, true; of integers the least for `max`, the greatest for `min`.",
-        derivative: "`sum`: linear, its transpose broadcasts; `prod`: the product of the others, exact at zeros and to any order, at a cost that grows with the square of the extent; `max`, `min`: shared equally among the extremes",
+        derivative: "`sum`: linear, its transpose broadcasts; `prod`: the product of the others, exact at zeros and to any order, by running products from both ends; `max`, `min`: shared equally among the extremes",
     },
     Structural {
         variants: &["ArgReduce"],

@@ -1,7 +1,7 @@
 //! Folding of axes.
 
+use super::cumulate::{Cumulate, Running};
 use super::fold;
-use super::iota::Iota;
 use super::site::{Site, only};
 use crate::diag::Bug;
 use crate::dim::Dim;
@@ -102,27 +102,19 @@ impl Reduce {
 
     /// The sum over `i` of the tangent of element `i` times the product of all other elements.
     ///
-    /// The product of the others is a product again, of the elements with a 1 at place `i`: no division, so
-    /// that it is exact at zeros, and differentiable again by the same rule, to any order.
+    /// The product of the others is that of the elements before times that of those after: no division, so that it
+    /// is exact at zeros, and running products are differentiable again, to any order.
     fn linearize_prod(&self, site: &mut Site, tangent: NodeId) -> Result<NodeId, Bug> {
         let (x, tangent) = (self.flatten(site, site.input(0)?)?, self.flatten(site, tangent)?);
-        let ty = site.ty(x);
-        let last = ty.rank() - 1;
-        let extent = ty.shape[last].clone();
-        let mut square = ty.shape.clone();
-        square.push(extent.clone());
-        // Axis `last` of the square counts the element that is left out, axis `last + 1` the factors.
-        let place = site.add(Op::Iota(Iota { dtype: DType::I64, extent }), &[])?;
-        let left_out = site.broadcast(place, &square, &[last])?;
-        let factor = site.broadcast(place, &square, &[last + 1])?;
-        let diagonal = site.ew(Ew::Eq, &[left_out, factor])?;
-        let factors = site.restore(x, &square, &[last])?;
-        let ones = site.full(&ty.with_shape(square), 1.0)?;
-        let others = site.ew(Ew::Select, &[diagonal, ones, factors])?;
-        let others =
-            site.add(Op::Reduce(Reduce { kind: ReduceKind::Prod, axes: vec![last + 1] }), &[others])?;
+        let axis = site.ty(x).rank() - 1;
+        let mut running = |reverse| {
+            let op = Cumulate { fold: Running::Prod, axis, reverse, exclusive: true };
+            site.add(Op::Cumulate(op), &[x])
+        };
+        let (before, after) = (running(false)?, running(true)?);
+        let others = site.ew(Ew::Mul, &[before, after])?;
         let terms = site.ew(Ew::Dmul, &[others, tangent])?;
-        site.sum(terms, &[last])
+        site.sum(terms, &[axis])
     }
 
     /// Moves the axes that are folded away to the end and makes them one.

@@ -19,6 +19,9 @@ use tensorjit_runtime::abi::DType;
 /// Registers of lanes that walk down an axis together.
 const REGISTERS: u32 = 4;
 
+/// Rows that are folded along the last axis at the same time: as many as a sum takes cycles.
+const ROWS: i64 = 4;
+
 /// A running fold while it is emitted.
 #[derive(Clone, Copy)]
 struct Lane<'g> {
@@ -61,7 +64,9 @@ impl<'a> Emit<'a> {
         at: &mut Vec<Dim>,
     ) -> Result<(), Bug> {
         let axis = at.len();
-        let Some(extent) = extents.get(axis) else { return self.run(lane, &extents[lane.op.axis], at) };
+        let Some(extent) = extents.get(axis) else {
+            return self.run(lane, &extents[lane.op.axis], std::slice::from_ref(at));
+        };
         if axis == lane.op.axis {
             // Its place is filled by the loop inside.
             at.push(Dim::constant(0));
@@ -74,6 +79,8 @@ impl<'a> Emit<'a> {
                 Ok(())
             })?;
             return Ok(());
+        } else if axis + 2 == extents.len() && axis + 1 == lane.op.axis && !extent.is(1) {
+            return self.rows_together(lane, extents, range, at);
         } else {
             let inside = volume(extents.get(axis + 1..lane.op.axis).unwrap_or(&[]));
             self.rows_in(extent, &inside, range, |emit, sym, range| {
@@ -88,23 +95,64 @@ impl<'a> Emit<'a> {
         Ok(())
     }
 
-    /// The fold of the lanes at hand, from one end of the axis to the other.
-    fn run(&mut self, lane: Lane<'a>, extent: &Dim, at: &[Dim]) -> Result<(), Bug> {
+    /// Loops over rows along the last axis, several at a time: their chains of operations do not wait for each other.
+    fn rows_together(
+        &mut self,
+        lane: Lane<'a>,
+        extents: &[Dim],
+        range: Range,
+        at: &[Dim],
+    ) -> Result<(), Bug> {
+        let [rows, extent] = &extents[at.len()..] else {
+            return Err(Bug::new("schedule", "a row has one axis inside"));
+        };
+        let (from, to) = match range {
+            Some(range) => range,
+            None => (self.int(0), self.scalar_index(rows)?),
+        };
+        let several = self.int(ROWS);
+        let count = self.b.prim(Prim::Sub, &[to, from]);
+        let blocks = self.b.prim(Prim::IDiv, &[count, several]);
+        let whole = self.b.prim(Prim::Mul, &[blocks, several]);
+        let middle = self.b.prim(Prim::Add, &[from, whole]);
+        for (from, to, step) in [(from, middle, ROWS), (middle, to, 1)] {
+            self.range_loop((from, to, step), &[], &mut |emit, sym, _| {
+                let row = |row: i64| [at, &[&Dim::sym(sym) + &Dim::constant(row), Dim::constant(0)]].concat();
+                let ats: Vec<Vec<Dim>> = (0..step).map(row).collect();
+                emit.run(lane, extent, &ats)?;
+                Ok(Vec::new())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The folds of the lanes at hand, at each of `ats`, from one end of the axis to the other.
+    fn run(&mut self, lane: Lane<'a>, extent: &Dim, ats: &[Vec<Dim>]) -> Result<(), Bug> {
         let axis = lane.op.axis;
         let lanes = self.lanes;
-        let initial: Vec<Val> =
-            self.nothing(lane).into_iter().map(|value| self.b.splat(value, lanes)).collect();
-        let mut at = at.to_vec();
+        let nothing = self.nothing(lane);
+        let width = nothing.len();
+        let nothing: Vec<Val> = nothing.into_iter().map(|value| self.b.splat(value, lanes)).collect();
+        let initial = nothing.repeat(ats.len());
+        let mut ats = ats.to_vec();
         self.scalar_loop(extent, &initial, &mut |emit, sym, folded| {
-            at[axis] = Dim::sym(sym);
+            let mut place = Dim::sym(sym);
             if lane.op.reverse {
-                at[axis] = &(extent - &Dim::constant(1)) - &at[axis];
+                place = &(extent - &Dim::constant(1)) - &place;
             }
-            let next = emit.step(lane, &at, folded)?;
-            let next: Vec<Val> = next.into_iter().map(|value| emit.b.splat(value, lanes)).collect();
-            let result = if lane.op.exclusive { folded } else { &next };
-            emit.store(lane.root, &at, result[result.len() - 1])?;
-            Ok(next)
+            let mut all = Vec::with_capacity(folded.len());
+            let mut results = Vec::with_capacity(ats.len());
+            for (at, folded) in ats.iter_mut().zip(folded.chunks(width)) {
+                at[axis] = place.clone();
+                let next = emit.step(lane, at, folded)?;
+                all.extend(next.into_iter().map(|value| emit.b.splat(value, lanes)));
+                let result = if lane.op.exclusive { folded } else { &all };
+                results.push(result[result.len() - 1]);
+            }
+            for (at, result) in ats.iter().zip(results) {
+                emit.store(lane.root, at, result)?;
+            }
+            Ok(all)
         })?;
         Ok(())
     }
