@@ -42,6 +42,15 @@ impl Group {
     pub(super) fn roots(&self) -> impl Iterator<Item = usize> + Clone + '_ {
         self.stages.iter().flatten().copied()
     }
+
+    /// Whether all it computes are folds across its rows, element by element of one axis.
+    pub(super) fn sums_columns(&self, roots: &[Root]) -> bool {
+        self.stages.len() == 1
+            && self.roots().all(|root| {
+                let Root { kind, parallel, folded, .. } = &roots[root];
+                *kind == Kind::Across && folded.is_empty() && parallel.len() == self.rows + 1
+            })
+    }
 }
 
 /// Forms of nests.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::arena::{Arena, Use};
 use super::emit::sort;
 use super::fuse::{Group, Nest, Portion, aligned};
-use super::order::{LANES_BYTES, is_one_block};
+use super::order::{LANES_BYTES, is_one_block, is_one_run};
 use super::packing::Packing;
 use super::reads::{At, volume};
 use super::roots::{Kind, Root, stored};
@@ -51,6 +51,10 @@ pub(super) struct Accumulators {
     pub(super) total: Option<Dim>,
     /// Of the block at hand; none where there is one block.
     pub(super) block: Option<Dim>,
+    /// Of the run at hand; none where there is one run, or where it is in registers.
+    pub(super) run: Option<Dim>,
+    /// Where tasks have their own run: the elements from one to the next.
+    pub(super) run_slice: Option<Dim>,
     /// Where tasks have their own, of the elements from one to the next: of a total, by the number of the task, and
     /// of a block that is a unit of work, by the number of the unit.
     pub(super) slice: Option<Dim>,
@@ -472,10 +476,18 @@ impl<'a> Placer<'a> {
             let slices = count.map(|count| Slices::new(&count, &bytes, ty.dtype.size()));
             let own = slices.as_ref().map_or(&bytes, |slices| &slices.bytes);
             let is_unit = cut.is_some_and(|cut| cut.axis == Some(axis));
+            let of_task = cut.filter(|cut| cut.axis.is_some_and(|cut| cut <= axis));
+            let runs = of_task.map(|cut| Slices::new(&cut.most_tasks(), &bytes, ty.dtype.size()));
+            let in_registers = axis + 1 == rows.len() && self.groups[group].sums_columns(self.roots);
             let mut take = |needed: bool, bytes: &Dim| needed.then(|| self.arena.take(bytes, group, group));
             levels.push(Accumulators {
                 total: take(axis > 0 || !folded.is_empty(), if is_unit { &bytes } else { own }),
                 block: take(!is_one_block(extent, 1), own),
+                run: take(
+                    !is_one_run(extent) && !in_registers,
+                    runs.as_ref().map_or(&bytes, |runs| &runs.bytes),
+                ),
+                run_slice: runs.map(|runs| runs.stride),
                 slice: slices.as_ref().map(|slices| slices.stride.clone()),
             });
         }

@@ -5,6 +5,9 @@ use crate::dim::Dim;
 /// Steps of a block.
 pub(super) const BLOCK: i64 = 256;
 
+/// Steps of a run, where a step is one element or a fold of inner axes: a block is whole runs.
+pub(super) const RUN: i64 = 16;
+
 /// Terms of a product's sum that are added in one chain.  Blocks of terms and strips of rows are whole chains.
 pub(super) const CHAIN: i64 = 128;
 
@@ -14,4 +17,9 @@ pub(super) const LANES_BYTES: i64 = 128;
 /// Whether so many steps are one block at every call.
 pub(super) fn is_one_block(steps: &Dim, step: i64) -> bool {
     steps.as_const().is_some_and(|steps| steps <= BLOCK * step)
+}
+
+/// Whether so many steps are one run at every call.
+pub(super) fn is_one_run(steps: &Dim) -> bool {
+    steps.as_const().is_some_and(|steps| steps <= RUN)
 }

@@ -18,6 +18,14 @@ fn sum_of_products(terms: &[(f32, f32)]) -> f32 {
     chains.reduce(|total, chain| total + chain).unwrap_or(0.0)
 }
 
+/// Runs of 16 in blocks of 256, each from zero and added in turn.
+fn sum_of_elements(elements: &[f32]) -> f32 {
+    let add = |total: f32, x: f32| total + x;
+    let run = |run: &[f32]| run.iter().copied().fold(0.0, add);
+    let block = |block: &[f32]| block.chunks(16).map(run).fold(0.0, add);
+    elements.chunks(256).map(block).fold(0.0, add)
+}
+
 /// Levels that fuse.
 fn levels(compiled: &Compiled) -> impl Iterator<Item = Level> {
     compiled.levels().into_iter().filter(|level| *level != Level::X86V2)
@@ -80,6 +88,31 @@ fn products_over_two_axes() {
         for level in levels(&gradient) {
             let what = format!("{t} and {b} terms, {n} x 9, {level:?}");
             assert_bits(&what, &gradient.run(level, &dims, &inputs)[0], &expected);
+        }
+    }
+}
+
+/// Sums over a leading axis: alone, and beside other work on the same rows.
+#[test]
+fn columns() {
+    let functions = [
+        "pub fn alone<M, N>(x: f32[M, N]) -> f32[N] { sum(x, axis = 0) }",
+        "pub fn beside<M, N>(x: f32[M, N]) -> (f32[N], f32[M, N]) { (sum(x, axis = 0), softmax(x)) }",
+    ];
+    for text in functions {
+        let function = Compiled::new(text);
+        for (m, n) in [(0, 3), (15, 1), (16, 40), (17, 140), (256, 9), (257, 33), (800, 21)] {
+            let dims = function.dims(&[("M", m), ("N", n)]);
+            let inputs = function.inputs(&dims);
+            let (m, n) = (m as usize, n as usize);
+            let column = |column: usize| {
+                sum_of_elements(&(0..m).map(|row| float(&inputs[0], row * n + column)).collect::<Vec<_>>())
+            };
+            let expected: Vec<f32> = (0..n).map(column).collect();
+            for level in function.levels() {
+                let what = format!("{}, {m} x {n}, {level:?}", function.function.name);
+                assert_bits(&what, &function.run(level, &dims, &inputs)[0], &expected);
+            }
         }
     }
 }

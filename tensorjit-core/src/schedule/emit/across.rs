@@ -3,13 +3,15 @@
 
 use super::Emit;
 use super::fold::Fold;
+use super::rows::FEW_OPERATIONS;
 use super::tasks::Range;
 use crate::diag::Bug;
 use crate::dim::Dim;
 use crate::lanes::{Lanes, Prim, Val};
 use crate::loops::Buf;
 use crate::schedule::fuse::Group;
-use crate::schedule::order::{BLOCK, is_one_block};
+use crate::schedule::memory::Accumulators;
+use crate::schedule::order::{BLOCK, RUN, is_one_block, is_one_run};
 use crate::schedule::reads;
 use crate::schedule::roots::Kind;
 use crate::schedule::tasks::Cut;
@@ -34,7 +36,10 @@ struct Level {
     total: Place,
     /// Of the block at hand.
     block: Place,
-    /// Where tasks have their own: the elements from one to the next.
+    /// Of the run at hand.
+    run: Place,
+    /// Where tasks have their own: the elements from one to the next, of a run and of the others.
+    run_slice: Option<Dim>,
     slice: Option<Dim>,
 }
 
@@ -73,10 +78,13 @@ impl<'a> Emit<'a> {
             let mut arena = |offset: &Option<Dim>| Some(self.arena(ty.dtype, offset.as_ref()?));
             let total = arena(&accumulators.total);
             let block = arena(&accumulators.block);
+            let run = arena(&accumulators.run);
             let total = total.or_else(|| Some(self.stored.get(&node)?.buf)).ok_or_else(nowhere)?;
             let place = |buf| Place { buf, from: Dim::default() };
-            let block = place(block.unwrap_or(total));
-            levels.push(Level { total: place(total), block, slice: accumulators.slice.clone() });
+            let block = block.unwrap_or(total);
+            let run = place(run.unwrap_or(block));
+            let Accumulators { slice, run_slice, .. } = accumulators.clone();
+            levels.push(Level { total: place(total), block: place(block), run, run_slice, slice });
         }
         let lanes =
             self.roots[root].folded.last().map(|extent| self.fold_lanes(extent, self.roots[root].lane_bytes));
@@ -95,30 +103,56 @@ impl<'a> Emit<'a> {
         let axis = at.len();
         self.each_across(|emit, fold| emit.clear(fold, &fold.levels[axis].total))?;
         let end = self.scalar_index(extent)?;
-        let mut steps = |emit: &mut Self, from: Val, to: Val| {
+        let one_run = is_one_run(extent);
+        let in_registers = inner.is_empty() && group.sums_columns(self.roots);
+        let mut run = |emit: &mut Self, from: Val, to: Val| {
+            if in_registers {
+                return emit.columns_of_run(group, at, (from, to));
+            }
+            if !one_run {
+                emit.each_across(|emit, fold| emit.clear(fold, &fold.levels[axis].run))?;
+            }
             emit.range_loop((from, to, 1), &[], &mut |emit, sym, _| {
                 at.push(Dim::sym(sym));
                 emit.axis_across(group, inner, cut, at)?;
                 at.pop();
                 if !inner.is_empty() {
                     emit.each_across(|emit, fold| {
-                        emit.accumulate(fold, &fold.levels[axis].block, &fold.levels[axis + 1].total)
+                        emit.accumulate(fold, &fold.levels[axis].run, &fold.levels[axis + 1].total)
                     })?;
                 }
                 Ok(Vec::new())
-            })
+            })?;
+            if !one_run {
+                emit.each_across(|emit, fold| {
+                    emit.accumulate(fold, &fold.levels[axis].block, &fold.levels[axis].run)
+                })?;
+            }
+            Ok(())
+        };
+        let mut steps = |emit: &mut Self, from: Val, end: Val| {
+            if one_run {
+                return run(emit, from, end);
+            }
+            emit.range_loop((from, end, RUN), &[], &mut |emit, sym, _| {
+                let (from, size) = (emit.scalar_index(&Dim::sym(sym))?, emit.int(RUN));
+                let to = emit.b.prim(Prim::Add, &[from, size]);
+                let to = emit.least(to, end);
+                run(emit, from, to)?;
+                Ok(Vec::new())
+            })?;
+            Ok(())
         };
         if is_one_block(extent, 1) {
             let zero = self.int(0);
-            steps(self, zero, end)?;
-            return Ok(());
+            return steps(self, zero, end);
         }
         let mut block = |emit: &mut Self, from: Val| {
             emit.each_across(|emit, fold| emit.clear(fold, &fold.levels[axis].block))?;
             let size = emit.int(BLOCK);
             let to = emit.b.prim(Prim::Add, &[from, size]);
             let to = emit.least(to, end);
-            steps(emit, from, to).map(|_| ())
+            steps(emit, from, to)
         };
         let total = |emit: &mut Self| {
             emit.each_across(|emit, fold| {
@@ -143,6 +177,38 @@ impl<'a> Emit<'a> {
         }
     }
 
+    /// Folds the rows of a run column by column: the accumulators of a few columns stay in registers for all rows.
+    fn columns_of_run(&mut self, group: &Group, at: &[Dim], (from, to): (Val, Val)) -> Result<(), Bug> {
+        let stage = &group.stages[0];
+        let extent = self.roots[stage[0]].parallel[group.rows].clone();
+        let roots = || stage.iter().map(|root| &self.roots[*root]);
+        let bytes = roots().map(|root| root.lane_bytes).max().unwrap_or(4);
+        let registers = if roots().all(|root| root.cost <= FEW_OPERATIONS) { 8 } else { 2 };
+        self.lane_loop(&extent, bytes, registers, &mut |emit, column| {
+            let folds = emit.across.clone();
+            let mut identities = Vec::with_capacity(folds.len());
+            for fold in &folds {
+                let identity = emit.identity(fold.fold)[0];
+                identities.push(emit.b.splat(identity, emit.lanes));
+            }
+            let runs = emit.range_loop((from, to, 1), &identities, &mut |emit, row, runs| {
+                let index = [at, &[Dim::sym(row), Dim::sym(column)]].concat();
+                let mut next = Vec::with_capacity(runs.len());
+                for (fold, run) in folds.iter().zip(runs) {
+                    let operand = emit.graph.node(emit.roots[fold.root].node).inputs[0];
+                    let value = emit.value(operand, &index)?;
+                    let value = emit.b.splat(value, emit.lanes);
+                    next.extend(emit.combine(fold.fold, &[*run], &[value])?);
+                }
+                Ok(next)
+            })?;
+            folds.iter().zip(runs).try_for_each(|(fold, run)| {
+                let place = &fold.levels[at.len()].block;
+                emit.fold_into(fold, place, &Dim::sym(column), run)
+            })
+        })
+    }
+
     /// The blocks of a task, whose accumulators of inner axes are its own.
     fn blocks_of_task(
         &mut self,
@@ -152,9 +218,13 @@ impl<'a> Emit<'a> {
         block: &mut dyn FnMut(&mut Self, Val) -> Result<(), Bug>,
     ) -> Result<(), Bug> {
         if let Some(task) = self.task {
+            let from =
+                |slice: &Option<Dim>| slice.as_ref().map(|slice| slice * &Dim::sym(task)).unwrap_or_default();
+            for level in self.across.iter_mut().flat_map(|fold| &mut fold.levels[axis..]) {
+                level.run.from = from(&level.run_slice);
+            }
             for level in self.across.iter_mut().flat_map(|fold| &mut fold.levels[axis + 1..]) {
-                let from = level.slice.as_ref().map_or_else(Dim::default, |slice| slice * &Dim::sym(task));
-                (level.total.from, level.block.from) = (from.clone(), from);
+                (level.total.from, level.block.from) = (from(&level.slice), from(&level.slice));
             }
         }
         self.each_unit(axis, cut, range, &mut |emit, unit| {
@@ -251,7 +321,7 @@ impl<'a> Emit<'a> {
         };
         let rows = fold.levels.len();
         let offset = reads::flat(&self.graph.ty(self.roots[root].node).shape, &at[rows..]);
-        self.fold_into(&fold, &fold.levels[rows - 1].block, &offset, value)
+        self.fold_into(&fold, &fold.levels[rows - 1].run, &offset, value)
     }
 
     /// Folds the lanes of what a row was folded to into the accumulator.
@@ -259,7 +329,7 @@ impl<'a> Emit<'a> {
         let Some(fold) = self.across.iter().find(|fold| fold.root == root).cloned() else {
             return Err(Bug::new("schedule", "a row is not folded across rows"));
         };
-        let to = &fold.levels[fold.levels.len() - 1].block;
+        let to = &fold.levels[fold.levels.len() - 1].run;
         self.each_lane(&fold, &mut |emit, offset, _| emit.fold_into(&fold, to, offset, value))
     }
 

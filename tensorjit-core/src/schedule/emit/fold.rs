@@ -1,8 +1,9 @@
 //! Folds: the order of every sum is stated here and in `docs/numerics.md`, and nowhere else.
 //!
-//! A folded axis is cut into blocks of [`BLOCK`](crate::schedule::order::BLOCK) steps, which are folded one by one, and the blocks are folded in
-//! turn.  Where the last axis of the operand is folded, a step there is a vector whose lanes are folded
-//! separately; at the end the upper half of the lanes is folded into the lower half until one is left.
+//! A folded axis is cut into blocks of [`BLOCK`] steps, which are folded one by one, and the blocks are folded in
+//! turn.  Where the last axis of the operand is folded, a step there is a vector whose lanes are folded separately; at
+//! the end the upper half of the lanes is folded into the lower half until one is left.  Elsewhere a block goes in runs
+//! of [`RUN`] steps, which are folded into it in turn.
 
 use super::Emit;
 use super::lanes::Turn;
@@ -12,7 +13,7 @@ use crate::graph::ops::reduce::ReduceKind;
 use crate::graph::table::Ew;
 use crate::graph::{NodeId, Op};
 use crate::lanes::{Cmp, Lanes, Prim, Val};
-use crate::schedule::order::{BLOCK, is_one_block};
+use crate::schedule::order::{BLOCK, RUN, is_one_block, is_one_run};
 use crate::schedule::roots::{self, Kind};
 use tensorjit_runtime::abi::DType;
 
@@ -136,7 +137,7 @@ impl<'a> Emit<'a> {
             return self.fold_lane_axis(stage, at, axis, lanes, initial);
         }
         let identities = initial.to_vec();
-        self.blocks(stage, axis, 1, initial, &mut |emit, range, part| {
+        let mut run = |emit: &mut Self, range: (Val, Val), part: &[Val]| {
             emit.range_loop((range.0, range.1, 1), part, &mut |emit, sym, carried| {
                 let at = [at, &[Dim::sym(sym)]].concat();
                 if inner.is_empty() {
@@ -145,7 +146,33 @@ impl<'a> Emit<'a> {
                 let one = emit.fold_axes(stage, &at, inner, lanes, by_lanes, &identities)?;
                 emit.combine_all(stage, carried, &one)
             })
+        };
+        self.blocks(stage, axis, 1, initial, &mut |emit, range, part| {
+            emit.runs(stage, axis, range, part, &mut run)
         })
+    }
+
+    /// Folds the steps of a block run by run; `run` folds a range from the identity, which `initial` is.
+    fn runs(
+        &mut self,
+        stage: &[usize],
+        axis: &Dim,
+        (from, end): (Val, Val),
+        initial: &[Val],
+        run: Part<'_, 'a>,
+    ) -> Result<Vec<Val>, Bug> {
+        if is_one_run(axis) {
+            return run(self, (from, end), initial);
+        }
+        let (from, total) = self.b.open_loop((from, end, RUN), initial);
+        let memo = std::mem::take(&mut self.memo);
+        let size = self.int(RUN);
+        let to = self.b.prim(Prim::Add, &[from, size]);
+        let to = self.least(to, end);
+        let one = run(self, (from, to), initial)?;
+        let next = self.combine_all(stage, &total, &one)?;
+        self.memo = memo;
+        Ok(self.b.close_loop(next))
     }
 
     fn fold_lane_axis(

@@ -12,7 +12,7 @@ use crate::schedule::roots::{Kind, Root};
 use crate::schedule::tasks::{Cut, PIECE};
 
 /// A fold of elements that take no more operations than this keeps eight accumulators in registers.
-const FEW_OPERATIONS: u32 = 12;
+pub(super) const FEW_OPERATIONS: u32 = 12;
 
 impl<'a> Emit<'a> {
     /// A group of loops over rows, at the indices `prefix` of the leading axes.
