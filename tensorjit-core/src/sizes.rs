@@ -90,7 +90,7 @@ fn attributes(op: &Op, sizes: &mut Vec<Size>) {
         Op::Slice(op) => sizes.extend(op.ranges.iter().map(|range| free(&range.start))),
         Op::Pad(op) => sizes.extend(op.axes.iter().map(|axis| free(&axis.low))),
         // All their dimensions are extents of the result or of operands.
-        Op::Iota(_) | Op::Broadcast(_) | Op::Reshape(_) | Op::Gather(_) | Op::Scatter(_) | Op::Output(_) => {}
+        Op::Iota(_) | Op::Broadcast(_) | Op::Reshape(_) | Op::Window(_) | Op::Gather(_) | Op::Scatter(_) | Op::Output(_) => {}
         Op::Scan(op) => sizes.push(Size { value: op.count.clone(), least: 0 }),
         Op::Input(_)
         | Op::Constant(_)

@@ -135,6 +135,7 @@ topics! {
     indexing
     sorting
     loops
+    windows
     elementwise
     kinks
     reductions

@@ -92,6 +92,14 @@ pub(super) const STRUCTURAL: &[Structural] = &[
         derivative: "linear; its transpose slices, and sums the border for the value",
     },
     Structural {
+        variants: &["Window"],
+        op: "window",
+        written: "`windows`, `conv`, `max_pool`, `avg_pool`",
+        types: "any",
+        doc: "The windows of an axis: of one for each tap, every so many positions; or from windows back to positions.",
+        derivative: "linear; its transpose reads the windows that a position is in",
+    },
+    Structural {
         variants: &["Concat"],
         op: "concat",
         written: "`concat`, `stack`",

@@ -30,6 +30,8 @@ pub enum Op {
     Slice(slice::Slice),
     /// Surrounds, and spaces out, with the value of the second operand, a scalar.
     Pad(pad::Pad),
+    /// The windows of an axis, or from windows to positions.
+    Window(window::Window),
     /// Puts operands one after another along an axis.
     Concat(concat::Concat),
     /// Folds axes away: sum, product, maximum, minimum, any, all.
@@ -90,6 +92,7 @@ impl Op {
             Op::Reshape(op) => Some(op.access(facts, operands, result, at)),
             Op::Slice(op) => Some(op.access(facts, operands, result, at)),
             Op::Pad(op) => Some(op.access(facts, operands, result, at)),
+            Op::Window(op) => Some(op.access(facts, operands, result, at)),
             Op::Concat(op) => Some(op.access(facts, operands, result, at)),
             Op::Input(_)
             | Op::Constant(_)
@@ -132,6 +135,7 @@ pub(super) fn infer(graph: &Graph, op: &Op, inputs: &[NodeId]) -> Result<Type, B
         Op::Reshape(op) => op.infer(facts, &types),
         Op::Slice(op) => op.infer(facts, &types),
         Op::Pad(op) => op.infer(facts, &types),
+        Op::Window(op) => op.infer(facts, &types),
         Op::Concat(op) => op.infer(facts, &types),
         Op::Reduce(op) => op.infer(facts, &types),
         Op::ArgReduce(op) => op.infer(facts, &types),

@@ -90,6 +90,7 @@ pub fn name(op: &Op) -> &'static str {
         Op::Reshape(_) => "reshape",
         Op::Slice(_) => "slice",
         Op::Pad(_) => "pad",
+        Op::Window(_) => "window",
         Op::Concat(_) => "concat",
         Op::Reduce(_) => "reduce",
         Op::ArgReduce(op) => {
@@ -130,6 +131,13 @@ fn attributes(facts: &Facts, op: &Op) -> Vec<String> {
         Op::Reshape(op) => vec![format!("shape = {}", facts.show_shape(&op.shape))],
         Op::Slice(op) => vec![list(&op.ranges, |range| show_range(facts, range))],
         Op::Pad(op) => vec![list(&op.axes, |axis| show_border(facts, axis))],
+        Op::Window(op) => {
+            let mut shown = vec![axis(&op.axis), format!("taps = {}", op.taps)];
+            shown.push(format!("stride = {}, dilation = {}", op.stride, op.dilation));
+            shown.push(format!("extent = {}", facts.show(&op.extent)));
+            shown.extend(op.inverse.then(|| "inverse".to_owned()));
+            shown
+        }
         Op::Concat(op) => vec![axis(&op.axis)],
         Op::Reduce(op) => vec![format!("{:?}", op.kind).to_lowercase(), format!("axes = {:?}", op.axes)],
         Op::ArgReduce(op) => vec![axis(&op.axis)],

@@ -63,6 +63,7 @@ impl Op {
                     (*low, *extent) = (form(low), form(extent));
                 }
             }
+            Op::Window(op) => op.extent = form(&op.extent),
             Op::Gather(op) => op.indexing.with_dims(form),
             Op::Scatter(op) => op.indexing.with_dims(form),
             Op::Scan(op) => op.count = form(&op.count),

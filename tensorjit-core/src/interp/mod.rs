@@ -71,6 +71,7 @@ fn apply(
         Op::Reshape(op) => op.eval(env, operands, shape),
         Op::Slice(op) => op.eval(env, operands, shape),
         Op::Pad(op) => op.eval(env, operands, shape),
+        Op::Window(op) => op.eval(env, operands, shape),
         Op::Concat(op) => op.eval(env, operands, shape),
         Op::Reduce(op) => op.eval(env, operands, shape),
         Op::ArgReduce(op) => op.eval(env, operands, shape),

@@ -344,7 +344,7 @@ impl Costs {
                 // An operand that is repeated along an axis is used many times by one user.
                 spread[input.0 as usize] |= match graph.node(node).op {
                     Op::Broadcast(_) => true,
-                    Op::Permute(_) | Op::Reshape(_) | Op::Slice(_) => spread[node.0 as usize],
+                    Op::Permute(_) | Op::Reshape(_) | Op::Slice(_) | Op::Window(_) => spread[node.0 as usize],
                     _ => false,
                 };
             }
@@ -463,7 +463,7 @@ impl Costs {
         while !self.is_leaf(graph, node)
             && matches!(
                 graph.node(node).op,
-                Op::Broadcast(_) | Op::Permute(_) | Op::Reshape(_) | Op::Slice(_)
+                Op::Broadcast(_) | Op::Permute(_) | Op::Reshape(_) | Op::Slice(_) | Op::Window(_)
             )
         {
             node = graph.node(node).inputs[0];

@@ -92,6 +92,8 @@ fn range_of(node: &Node, known: &[Range]) -> Range {
     match &node.op {
         Op::Constant(constant) => range_of_constant(constant),
         Op::Broadcast(_) | Op::Permute(_) | Op::Reshape(_) | Op::Slice(_) => operand(0),
+        // Of the inverse, the zero is an element too.
+        Op::Window(op) if !op.inverse => operand(0),
         // The indices, second operand of a gather, are clamped into a non-empty axis.
         Op::Gather(_) => operand(0),
         Op::Pad(_) => operand(0).union(operand(1)),

@@ -64,7 +64,7 @@ pub(in super::super) fn pad(checker: &mut Checker<'_>, call: &Call<'_>) -> Check
 }
 
 impl Checker<'_> {
-    fn pad_widths(&mut self, arg: &Arg<'_>, rank: usize) -> Checked<Vec<(Dim, Dim)>> {
+    pub(super) fn pad_widths(&mut self, arg: &Arg<'_>, rank: usize) -> Checked<Vec<(Dim, Dim)>> {
         let Some(items) = arg.value.elements() else {
             let width = self.pad_width(&arg.value, arg.expr.span)?;
             return Ok(vec![(width.clone(), width); rank]);

@@ -11,6 +11,7 @@ mod matmul;
 mod movement;
 mod place;
 mod reduce;
+mod window;
 mod sort;
 
 use super::call::Call;
@@ -46,6 +47,7 @@ const fn row(
     Builtin { name, params, required, signature, handler }
 }
 
+const POOL: &[&str] = &["x", "size", "stride", "padding", "dilation"];
 const REDUCE: &[&str] = &["x", "axis", "keepdims"];
 const SCATTER: &[&str] = &["base", "indices", "updates", "axis"];
 const RUNNING: &[&str] = &["x", "axis", "reverse", "exclusive"];
@@ -125,6 +127,12 @@ static TABLE: &[Builtin] = &[
     row("scatter_min", SCATTER, 3, "scatter_min(base, indices, updates, axis = 0)", place::scatter_min),
     row("dynamic_slice", &["x", "starts", "sizes"], 3, "dynamic_slice(x, (i, j), [n, m])", place::dynamic_slice),
     row("dynamic_update_slice", &["x", "update", "starts"], 3, "dynamic_update_slice(x, update, (i, j))", place::dynamic_update_slice),
+
+    row("windows", &["x", "axis", "size", "stride", "dilation"], 3, "windows(x, axis, size, stride = 1, dilation = 1)", window::windows),
+    row("conv", &["x", "w", "stride", "padding", "dilation", "groups"], 2, "conv(x, w, stride = 1, padding = 0, dilation = 1, groups = 1)", window::conv),
+    row("max_pool", POOL, 2, "max_pool(x, size, stride = size, padding = 0, dilation = 1)", window::max_pool),
+    row("sum_pool", POOL, 2, "sum_pool(x, size, stride = size, padding = 0, dilation = 1)", window::sum_pool),
+    row("avg_pool", POOL, 2, "avg_pool(x, size, stride = size, padding = 0, dilation = 1)", window::avg_pool),
 
     row("gelu", &["x", "approximate"], 1, "gelu(x, approximate = \"none\")", choose::gelu),
     row("mse", &["prediction", "target", "reduction"], 2, "mse(prediction, target, reduction = \"mean\")", choose::mse),

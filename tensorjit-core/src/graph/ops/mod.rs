@@ -13,6 +13,7 @@ pub mod permute;
 pub mod reshape;
 pub mod slice;
 pub mod pad;
+pub mod window;
 pub mod concat;
 pub mod reduce;
 pub mod arg_reduce;

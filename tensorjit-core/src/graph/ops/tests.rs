@@ -9,6 +9,7 @@ use super::permute::Permute;
 use super::reshape::Reshape;
 use super::site::Site;
 use super::slice::{Range, Slice};
+use super::window::Window;
 use super::{Guard, Source};
 use crate::diag::{Bug, Origin};
 use crate::dim::{Dim, Sym};
@@ -33,6 +34,14 @@ fn slice(ranges: &[(Dim, i64, Dim)]) -> Op {
     let ranges =
         ranges.iter().map(|(start, step, len)| Range { start: start.clone(), step: *step, len: len.clone() });
     Op::Slice(Slice { ranges: ranges.collect() })
+}
+
+fn window(axis: usize, taps: usize, (stride, dilation): (i64, i64), extent: Dim) -> Op {
+    Op::Window(Window { axis, taps, stride, dilation, extent, inverse: false })
+}
+
+fn overlay(axis: usize, taps: usize, (stride, dilation): (i64, i64), extent: Dim) -> Op {
+    Op::Window(Window { axis, taps, stride, dilation, extent, inverse: true })
 }
 
 fn pad(axes: &[(Dim, i64, Dim)]) -> Op {
@@ -78,6 +87,12 @@ fn movements() -> Vec<(Op, Vec<Vec<Dim>>)> {
         (pad(&[(m(), 1, &times(dim(2), n()) + &m())]), vec![vec![n()], vec![]]),
         (pad(&[(dim(0), 0, n())]), vec![vec![n()], vec![]]),
         (pad(&[]), vec![vec![], vec![]]),
+        (window(0, 1, (1, 1), plus(n(), 1)), vec![vec![plus(n(), 3), dim(3), m()]]),
+        (window(1, 0, (2, 3), n()), vec![vec![dim(2), &times(dim(2), n()) + &dim(3)]]),
+        (window(2, 0, (3, 1), dim(2)), vec![vec![dim(2), m(), dim(7)]]),
+        (overlay(0, 1, (1, 1), plus(n(), 3)), vec![vec![plus(n(), 1), dim(3), m()], vec![]]),
+        (overlay(1, 0, (2, 3), &times(dim(2), n()) + &dim(3)), vec![vec![dim(2), n()], vec![]]),
+        (overlay(2, 0, (3, 1), dim(7)), vec![vec![dim(2), m(), dim(2)], vec![]]),
         (Op::Concat(Concat { axis: 0 }), vec![vec![n()], vec![dim(2)], vec![m()]]),
         (Op::Concat(Concat { axis: 1 }), vec![vec![dim(2), n()], vec![dim(2), n()]]),
         (Op::Concat(Concat { axis: 0 }), vec![vec![m()]]),
@@ -190,6 +205,7 @@ fn transpose(
         Op::Reshape(op) => op.transpose(site, linear, cotangent),
         Op::Slice(op) => op.transpose(site, linear, cotangent),
         Op::Pad(op) => op.transpose(site, linear, cotangent),
+        Op::Window(op) => op.transpose(site, linear, cotangent),
         Op::Concat(op) => op.transpose(site, linear, cotangent),
         _ => Err(Bug::new("test", "no movement")),
     }
@@ -253,6 +269,10 @@ fn ill_typed_operands_are_bugs_that_say_what_is_wrong() {
         (Op::Concat(Concat { axis: 0 }), vec![vec![n(), n()], vec![n(), m()]], "differ beside axis 0"),
         (Op::Concat(Concat { axis: 0 }), vec![], "no operands"),
         (permute(&[0]), vec![], "0 operands, not 1"),
+        (window(0, 1, (1, 1), dim(3)), vec![vec![dim(4), dim(3)]], "window: 4 leaves an axis of extent 4"),
+        (window(0, 0, (1, 1), dim(3)), vec![vec![dim(4), dim(3)]], "window: axes 0 and 0 of 2"),
+        (window(0, 1, (0, 1), dim(3)), vec![vec![dim(4), dim(3)]], "stride and dilation are positive"),
+        (overlay(0, 1, (1, 1), dim(4)), vec![vec![dim(2), dim(3)]], "a fill where it is inverse"),
     ];
     for (op, shapes, expected) in cases {
         let types: Vec<Type> = shapes.iter().map(|shape| floats(shape)).collect();
