@@ -20,6 +20,9 @@ const MOST_REGISTERS: u32 = 32;
 /// What adds a term to all sums, given its indices among the terms of the tile and its position there.
 type Term<'f, 'a> = &'f mut dyn FnMut(&mut Emit<'a>, &[Dim], &Dim, &[Val]) -> Result<Vec<Val>, Bug>;
 
+/// What adds the term at a position to all sums.
+type Step<'f, 'a> = &'f mut dyn FnMut(&mut Emit<'a>, &Dim, &[Val]) -> Result<Vec<Val>, Bug>;
+
 /// What adds the sums that earlier parts of the terms have left.
 type Resume<'f, 'a> = &'f mut dyn FnMut(&mut Emit<'a>, Vec<Val>) -> Result<Vec<Val>, Bug>;
 
@@ -79,7 +82,7 @@ impl<'a> Emit<'a> {
         terms: &Dim,
         aside: Buf,
         zeros: &[Val],
-        term: &mut dyn FnMut(&mut Self, &Dim, &[Val]) -> Result<Vec<Val>, Bug>,
+        term: Step<'_, 'a>,
         resume: Resume<'_, 'a>,
     ) -> Result<Vec<Val>, Bug> {
         let (zero, end, size) = (self.int(0), self.scalar_index(terms)?, self.int(CHAIN));
