@@ -33,8 +33,11 @@ impl Checker<'_> {
         }
         if position < frame.outside {
             let message =
-                format!("`{}` cannot be assigned in a closure, which is run again and again", name.text);
-            let help = format!("carry the value through the loop, and assign `{}` after it", name.text);
+                format!("`{}` is bound outside and cannot be assigned in a closure or a branch", name.text);
+            let help = format!(
+                "let the closure or the branch give the new value, and assign `{}` to that",
+                name.text
+            );
             return Err(self.report(Diagnostic::new("not-assignable", message, at).help(help)));
         }
         let present = frame.bindings[position].value.clone();

@@ -32,6 +32,7 @@ impl Checker<'_> {
             }
             ExprKind::Block(body) => self.scoped(body),
             ExprKind::Closure(..) => Ok(Value::Closure),
+            ExprKind::If { condition, then, otherwise } => self.branch(condition, [then, otherwise], expr.at),
             ExprKind::Tuple(items) => Ok(Value::Tuple(self.all(items)?)),
             ExprKind::Array(items) => {
                 let items = self.all(items)?;
@@ -93,7 +94,7 @@ impl Checker<'_> {
     }
 
     /// A block: what it binds ends with it.
-    fn scoped(&mut self, body: &Body) -> Checked<Value> {
+    pub(super) fn scoped(&mut self, body: &Body) -> Checked<Value> {
         let outer = self.frame().bindings.len();
         let value = self.body(body);
         self.frame().bindings.truncate(outer);

@@ -6,6 +6,7 @@
 //! error that says whether it is false or which `where` clause would make it true.
 
 mod assign;
+mod branch;
 mod builtins;
 mod call;
 mod consts;

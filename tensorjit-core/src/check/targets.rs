@@ -145,6 +145,11 @@ impl Found {
             }
             ExprKind::Block(body) => self.body(body),
             ExprKind::Closure(_, body) => self.expr(body),
+            ExprKind::If { condition, then, otherwise } => {
+                self.expr(condition);
+                self.body(then);
+                self.body(otherwise);
+            }
             ExprKind::Tuple(items) | ExprKind::Array(items) => items.iter().for_each(|item| self.expr(item)),
             ExprKind::Index(value, items) => {
                 self.expr(value);

@@ -19,6 +19,7 @@ pub const CODES: &[Code] = &[
     code("argument-count", "A call has more or fewer arguments than the function takes."),
     code("argument-type", "An argument of a helper does not fit the type that its parameter declares."),
     code("axis", "An axis does not exist, is named twice, or is not a constant."),
+    code("branch", "The condition or the sides of an `if` do not have the types that they need."),
     code("chained-comparison", "A comparison is an operand of another without parentheses."),
     code("closure", "A loop is not given the closure that it needs, or the closure not the values."),
     code("condition-false", "A condition on dimensions never holds."),

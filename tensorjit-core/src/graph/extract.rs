@@ -1,7 +1,8 @@
-//! The sub-graph between placeholders and results, as the body of a loop that is being read.
+//! Sub-graphs as they are read: the body of a loop, and the side of a branch.
 //!
-//! What does not depend on the placeholders stays outside, so that it is computed once, and is captured; but numbers
-//! and movement are repeated inside, where they cost nothing.
+//! To a loop belongs what depends on its placeholders, so that all else is computed once; to a branch belongs what it
+//! has made, so that it is computed only there.  The rest is captured, but numbers and movement are repeated inside,
+//! where they cost nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,9 +19,27 @@ pub(crate) struct Extract {
 }
 
 impl Extract {
-    /// The body from `placeholders` to `results`.
-    pub(crate) fn of(graph: &Graph, placeholders: &[NodeId], results: &[NodeId]) -> Result<Extract, Bug> {
-        let (inside, targets) = inside(graph, placeholders, results);
+    /// What of `results` depends on `placeholders`.
+    pub(crate) fn depending(
+        graph: &Graph,
+        placeholders: &[NodeId],
+        results: &[NodeId],
+    ) -> Result<Extract, Bug> {
+        Extract::of(graph, placeholders, results, &|id| placeholders.contains(&id))
+    }
+
+    /// What of `results` was made when the graph had `len` nodes already.
+    pub(crate) fn made_since(graph: &Graph, len: usize, results: &[NodeId]) -> Result<Extract, Bug> {
+        Extract::of(graph, &[], results, &|id| id.0 as usize >= len)
+    }
+
+    fn of(
+        graph: &Graph,
+        placeholders: &[NodeId],
+        results: &[NodeId],
+        belongs: &dyn Fn(NodeId) -> bool,
+    ) -> Result<Extract, Bug> {
+        let (inside, targets) = inside(graph, belongs, results);
         let inputs = placeholders.iter().map(|id| match &graph.node(*id).op {
             Op::Placeholder(op) => Input { name: op.name.clone(), ty: op.ty.clone() },
             _ => Input { name: String::new(), ty: graph.ty(*id).clone() },
@@ -46,7 +65,11 @@ impl Extract {
 /// Which nodes belong to the body, and by which from outside derivatives are taken in it.
 ///
 /// What lies between such a variable and its derivative belongs to the body too, so that the dependence is not lost.
-fn inside(graph: &Graph, placeholders: &[NodeId], results: &[NodeId]) -> (Vec<bool>, BTreeSet<NodeId>) {
+fn inside(
+    graph: &Graph,
+    belongs: &dyn Fn(NodeId) -> bool,
+    results: &[NodeId],
+) -> (Vec<bool>, BTreeSet<NodeId>) {
     let needed = graph.reachable(results);
     let mut targets = BTreeSet::new();
     loop {
@@ -55,7 +78,7 @@ fn inside(graph: &Graph, placeholders: &[NodeId], results: &[NodeId]) -> (Vec<bo
         for id in graph.ids().filter(|id| needed[id.0 as usize]) {
             let node = graph.node(id);
             let depends = |input: &NodeId| inside[input.0 as usize] || targets.contains(input);
-            let is_inside = placeholders.contains(&id) || node.inputs.iter().any(depends);
+            let is_inside = belongs(id) || node.inputs.iter().any(depends);
             inside[id.0 as usize] = is_inside;
             if let (true, Op::Derivative(_), Some(x)) = (is_inside, &node.op, node.inputs.get(1)) {
                 found.insert(*x);

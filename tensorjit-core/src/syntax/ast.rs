@@ -357,6 +357,15 @@ pub enum ExprKind {
     },
     /// `tuple.0` or `value.field`.
     Field(Box<Expr>, Ident),
+    /// `if condition { .. } else { .. }`.
+    If {
+        /// A truth value.
+        condition: Box<Expr>,
+        /// Where it is true.
+        then: Body,
+        /// Where it is false; `else if` is an `if` in it.
+        otherwise: Body,
+    },
     /// `|a, (b, c)| value`: what a loop does each step; only as an argument.
     Closure(Vec<Pattern>, Box<Expr>),
 }

@@ -254,7 +254,7 @@ impl<'c> Loop<'c> {
         results: &[NodeId],
         conditional: bool,
     ) -> Checked<NodeId> {
-        let Extract { body, captures } = Extract::of(&checker.graph, placeholders, results)?;
+        let Extract { body, captures } = Extract::depending(&checker.graph, placeholders, results)?;
         let (nexts, rest) = body.outputs.split_at(self.carries.len());
         let (stacks, condition) = rest.split_at(rest.len() - usize::from(conditional));
         let carries =
@@ -270,7 +270,7 @@ impl<'c> Loop<'c> {
 
 impl Checker<'_> {
     /// A value made of tensors with types alone.
-    fn of_tensors(&mut self, value: &Placed) -> Checked<Placed> {
+    pub(in crate::check) fn of_tensors(&mut self, value: &Placed) -> Checked<Placed> {
         let at = value.at;
         let value = match &value.value {
             Value::Tuple(items) => {
@@ -333,7 +333,7 @@ impl Checker<'_> {
     }
 
     /// A value of the same structure, made of other tensors.
-    fn rebuilt(&mut self, like: &Value, nodes: &[NodeId]) -> Checked<Value> {
+    pub(in crate::check) fn rebuilt(&mut self, like: &Value, nodes: &[NodeId]) -> Checked<Value> {
         let mut nodes = nodes.iter();
         self.map_leaves(like, &mut |_, _| nodes.next().copied().ok_or(Stop::Reported))
     }

@@ -3,7 +3,7 @@
 use proc_macro2::Delimiter;
 use tensorjit_runtime::abi::Relation;
 
-use super::super::ast::{BinaryOp, Expr, ExprKind, Ident, UnaryOp};
+use super::super::ast::{BinaryOp, Body, Expr, ExprKind, Ident, UnaryOp};
 use super::super::literal;
 use super::super::tokens::Kind;
 use super::{MAX_DEPTH, Parse, Parser, foreign};
@@ -246,6 +246,7 @@ impl Parser {
             Kind::Open(Delimiter::None, _) => self.group(Delimiter::None, Parser::expr),
             Kind::Open(Delimiter::Bracket, _) => self.array(),
             Kind::Op("|" | "||") => self.closure(start),
+            Kind::Ident(word) if word == "if" => self.deeper(|parser| parser.branch(start)),
             Kind::Open(Delimiter::Brace, _) => {
                 let body = self.deeper(Parser::body)?;
                 self.height = self.raise(self.height)?;
@@ -254,6 +255,35 @@ impl Parser {
             }
             _ => self.fail_foreign("an expression"),
         }
+    }
+
+    /// `if condition { .. } else { .. }`, the keyword of which stands next.
+    fn branch(&mut self, start: usize) -> Parse<Expr> {
+        let at = self.here();
+        self.position += 1;
+        // The brace that follows is the first side.
+        let outer = std::mem::replace(&mut self.before_body, true);
+        let condition = self.expr();
+        self.before_body = outer;
+        let condition = condition?;
+        let mut height = self.height;
+        let then = self.deeper(Parser::body)?;
+        height = height.max(self.height);
+        if !self.eat_word("else") {
+            let problem = self.expected("`else`");
+            return self.fail(problem.help("an `if` has a value on both sides: `if c { a } else { b }`"));
+        }
+        let otherwise = if self.at_word("if") {
+            let start = self.position;
+            let inner = self.deeper(|parser| parser.branch(start))?;
+            let at = inner.span;
+            Body { statements: Vec::new(), value: Some(Box::new(inner)), at }
+        } else {
+            self.deeper(Parser::body)?
+        };
+        self.height = self.raise(height.max(self.height))?;
+        let span = self.since(start);
+        Ok(Expr { kind: ExprKind::If { condition: Box::new(condition), then, otherwise }, at, span })
     }
 
     /// `|a, b| value`, as far to the right as it goes.

@@ -37,11 +37,7 @@ const WORDS: &[(&str, Word, &str)] = &[
     ("false", Own, ""),
     ("fn", Own, ""),
     ("for", Own, ""),
-    (
-        "if",
-        Reserved,
-        "`select(condition, a, b)` chooses elements; the branch not taken never reaches a gradient",
-    ),
+    ("if", Own, ""),
     ("impl", Foreign, "a block holds `fn`, `struct` and `const` items"),
     ("in", Own, ""),
     ("let", Own, ""),
@@ -63,7 +59,7 @@ const WORDS: &[(&str, Word, &str)] = &[
     ("unsafe", Foreign, "there is nothing unsafe to do"),
     ("use", Reserved, "functions of one block may call each other"),
     ("where", Own, ""),
-    ("while", Reserved, "write a fixed number of steps"),
+    ("while", Reserved, "write `while_loop(init, |carry| condition, |carry| carry, max = 100)`"),
 ];
 
 fn word(text: &str) -> Option<&'static (&'static str, Word, &'static str)> {

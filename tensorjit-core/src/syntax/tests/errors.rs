@@ -242,10 +242,9 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("fn f() { return x; }", &[
         "1:10 rust-construct: `return` is not part of the language | the value of a function is its last expression, without `return` and without `;`",
     ]),
-    ("fn f() { if x > 0 { x } else { y } }", &[
-        "1:10 not-supported-yet: `if` is not supported yet | `select(condition, a, b)` chooses elements; the branch not taken never reaches a gradient",
-    ]),
-    ("fn f() { for i in 0..3 { x } }", &[
+    ("fn f() { if x > 0 { x } }", &[
+        "1:25 expected: expected `else`, found `}` | an `if` has a value on both sides: `if c { a } else { b }`",
+    ]),    ("fn f() { for i in 0..3 { x } }", &[
         "1:26 unused-value: a step of a loop has no value | assign it to a name from outside, `h = ..;`, which is bound there by `let mut h = ..;`",
     ]),
     ("fn f() { for i in 0.. { } for i in ..3 { } for x of y { } 1 }", &[
@@ -254,7 +253,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
         "1:50 expected: expected `in`, found `of` | write `for i in 0..6 { .. }` or `for layer in layers { .. }`",
     ]),
     ("fn f() { while true {} }", &[
-        "1:10 not-supported-yet: `while` is not supported yet | write a fixed number of steps",
+        "1:10 not-supported-yet: `while` is not supported yet | write `while_loop(init, |carry| condition, |carry| carry, max = 100)`",
     ]),
     ("fn f() { loop {} }", &[
         "1:10 rust-construct: `loop` is not part of the language | there is no iteration without end",
@@ -393,7 +392,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
         "1:10 rust-construct: `r#x` is a raw name, which the language does not have | choose a name that is not a keyword",
     ]),
     ("fn f() { if }", &[
-        "1:10 not-supported-yet: `if` is not supported yet | `select(condition, a, b)` chooses elements; the branch not taken never reaches a gradient",
+        "1:13 expected: expected an expression, found `}`",
     ]),
     ("fn f() { mut }", &[
         "1:10 expected: expected an expression, found `mut`",

@@ -20,9 +20,12 @@ pub(super) fn expr(e: &Expr) -> String {
         }
         ExprKind::Cast(a, ty) => format!("(as {} {})", expr(a), ty.text),
         ExprKind::Block(block) => body(block),
-        ExprKind::Closure(params, body) => {
+        ExprKind::If { condition, then, otherwise } => {
+            format!("(if {} {} {})", expr(condition), body(then), body(otherwise))
+        }
+        ExprKind::Closure(params, value) => {
             let params: Vec<String> = params.iter().map(pattern).collect();
-            format!("(closure [{}] {})", params.join(" "), expr(body))
+            format!("(closure [{}] {})", params.join(" "), expr(value))
         }
         ExprKind::Tuple(parts) if parts.is_empty() => "(tuple)".to_owned(),
         ExprKind::Tuple(parts) => format!("(tuple {})", all(parts)),
