@@ -57,11 +57,14 @@ fn array<R: Read + Seek>(archive: &mut NpzReader<R>, name: &str) -> Result<Optio
     Ok(elements::<bool, R>(archive, name)?.map(|(shape, x)| Value::bools(&shape, &x)))
 }
 
-/// The shape and the elements in row-major order; nothing where the array is of another type.
+/// A shape, and elements in row-major order.
+type Elements<T> = (Vec<usize>, Vec<T>);
+
+/// The elements of an array; nothing where the array is of another type.
 fn elements<T: ReadableElement + Copy, R: Read + Seek>(
     archive: &mut NpzReader<R>,
     name: &str,
-) -> Result<Option<(Vec<usize>, Vec<T>)>, ReadNpzError> {
+) -> Result<Option<Elements<T>>, ReadNpzError> {
     match archive.by_name::<OwnedRepr<T>, IxDyn>(name) {
         Ok(array) => Ok(Some((array.shape().to_vec(), array.iter().copied().collect()))),
         Err(ReadNpzError::Npy(_)) => Ok(None),

@@ -39,8 +39,11 @@ const CALLS: &[(&str, &str)] = &[
     ("Tanh", "tanh"),
 ];
 
-/// Functions with numbers among their attributes: the option's name, the attribute's, and its default.
-const OPTIONS: &[(&str, &str, &[(&str, &str, f64)])] = &[
+/// An option: its name, that of the attribute, and the attribute's default.
+type Number = (&'static str, &'static str, f64);
+
+/// Functions with numbers among their attributes.
+const OPTIONS: &[(&str, &str, &[Number])] = &[
     ("Celu", "celu", &[("alpha", "alpha", 1.0)]),
     ("Elu", "elu", &[("alpha", "alpha", 1.0)]),
     ("HardSigmoid", "hard_sigmoid", &[("slope", "alpha", 0.2), ("offset", "beta", 0.5)]),
