@@ -96,8 +96,11 @@ pub(crate) fn stub_struct(face: &TokenStream, item: &Struct, structs: &[&Struct]
     let mut seen = BTreeSet::new();
     let fields = item.fields.iter().filter(|field| seen.insert(&field.name.text)).map(|field| {
         let (name, ty) = (public(&field.name.text), types.value(&field.ty));
-        // A struct that contains itself has been refused.
-        quote!(pub #name: ::std::boxed::Box<#ty>)
+        // A struct that contains itself has been refused, and must not be refused again in other words.
+        match contains(&field.ty, &item.name.text, structs, &mut BTreeSet::new()) {
+            true => quote!(pub #name: ::std::boxed::Box<#ty>),
+            false => quote!(pub #name: #ty),
+        }
     });
     let dims = (0..item.generics.len()).map(|index| own(&format!("dim_{index}")));
     quote! {
@@ -119,6 +122,20 @@ pub(crate) fn stub_struct(face: &TokenStream, item: &Struct, structs: &[&Struct]
                 ::core::unimplemented!()
             }
         }
+    }
+}
+
+/// Whether a value of the type has one of the struct `name` within it.
+fn contains<'t>(ty: &'t TypeExpr, name: &str, structs: &[&'t Struct], seen: &mut BTreeSet<&'t str>) -> bool {
+    match &ty.kind {
+        TypeKind::Tensor { elem: part, .. } | TypeKind::Struct { name: part, .. } => {
+            let Some(part) = structs.iter().find(|item| item.name.text == part.text) else { return false };
+            part.name.text == name
+                || seen.insert(&part.name.text)
+                    && part.fields.iter().any(|field| contains(&field.ty, name, structs, seen))
+        }
+        TypeKind::Array { element, .. } => contains(element, name, structs, seen),
+        TypeKind::Tuple(parts) => parts.iter().any(|part| contains(part, name, structs, seen)),
     }
 }
 
