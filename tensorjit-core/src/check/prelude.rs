@@ -10,9 +10,10 @@ use crate::syntax::ast::Function;
 use crate::syntax::parse_function_text;
 
 /// The texts, by family.
-const TEXTS: [&str; 5] = [
+const TEXTS: [&str; 6] = [
     include_str!("prelude/statistics.tj"),
     include_str!("prelude/activation.tj"),
+    include_str!("prelude/hyperbolic.tj"),
     include_str!("prelude/normalization.tj"),
     include_str!("prelude/loss.tj"),
     include_str!("prelude/indexing.tj"),

@@ -19,7 +19,7 @@ use crate::report::{Entry, Floor, suite};
 use crate::text::{Tensor, Writer, list, number};
 
 /// What passes today.
-const DIRECT: Floor = Floor { passed: 231, symbolic: 225 };
+const DIRECT: Floor = Floor { passed: 235, symbolic: 229 };
 const COMPOSED: Floor = Floor { passed: 50, symbolic: 47 };
 
 /// What errors of f32 and f64 are allowed, relative to an element or to the root mean square of all.
