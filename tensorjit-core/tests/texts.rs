@@ -33,7 +33,7 @@ fn programs() -> Vec<String> {
     fences.filter_map(|fence| fence.strip_prefix("rust tensor\n")).map(str::to_owned).collect()
 }
 
-/// A text cut into names, numbers and signs; comments and spaces are dropped.
+/// A text cut into names, numbers, strings without spaces, and signs; comments and spaces are dropped.
 fn words(text: &str) -> Vec<String> {
     const SIGNS: [&str; 9] = ["->", "&&", "==", "<=", ">=", "!=", "+=", "-=", "..="];
     let mut words: Vec<String> = Vec::new();
@@ -44,6 +44,8 @@ fn words(text: &str) -> Vec<String> {
                 let part = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
                 let length = match SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
                     Some(sign) => sign.len(),
+                    // A string is one word.
+                    None if first == '"' => rest[1..].find('"').map_or(rest.len(), |end| end + 2),
                     None if part(first) => rest.find(|c| !part(c)).unwrap_or(rest.len()),
                     None => first.len_utf8(),
                 };
