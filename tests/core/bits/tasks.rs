@@ -6,7 +6,7 @@ use tensorjit_core::testing::{Side, crew};
 use super::{Compiled, assert_equal};
 
 /// Functions with every form of nest.
-const FUNCTIONS: [&str; 20] = [
+const FUNCTIONS: [&str; 24] = [
     "pub fn flat<M, N>(x: f32[M, N], y: f32[M, N]) -> f32[M, N] { tanh(x) * y + 1 }",
     "pub fn spread<M, N>(x: f32[M, N], b: f32[N], c: f32[M, 1]) -> f32[M, N] { x * b + c }",
     "pub fn turned<M, N>(x: f32[M, N]) -> f32[N, M] { permute(x, (1, 0)) * 2 }",
@@ -26,6 +26,10 @@ const FUNCTIONS: [&str; 20] = [
     "pub fn attend<M, N>(q: f32[3, M, 9], k: f32[3, N, 9], v: f32[3, N, 5], d: f32[3, M, 5]) -> (f32[3, M, 5], f32[3, M, 9], f32[3, N, 9], f32[3, N, 5]) where N >= 1 { let y = softmax(q @ permute(k, (0, 2, 1))) @ v; let (a, b, c) = vjp(y, (q, k, v), d); (y, a, b, c) }",
     "pub fn heads<M, N>(q: f32[2, 3, M, 24], k: f32[2, 3, N, 24], v: f32[2, 3, N, 24], d: f32[2, 3, M, 24]) -> (f32, f32[2, 3, M, 24], f32[2, 3, N, 24], f32[2, 3, N, 24]) where N >= 1 { let y = softmax(q @ permute(k, (0, 1, 3, 2))) @ v; let l = sum(y * d); let (a, b, c) = grad(l, (q, k, v)); (l, a, b, c) }",
     "pub fn chain<M, N>(a: f32[4, M, N], b: f32[4, N, 7], c: f32[4, M, 7]) -> f32[4, 7, 7] { permute(tanh(a @ b), (0, 2, 1)) @ c }",
+    "pub fn steps<M, N>(x: f32[3, M, N], w: f32[N, 130], u: f32[130, 130], h: f32[M, 130]) -> (f32[M, 130], f32[3, M, 130]) { scan(h, x, |h, x| { let n = tanh(h @ u + x @ w); (n, n) }) }",
+    "pub fn steps_back<M, N>(x: f32[3, M, N], w: f32[N, 130], u: f32[130, 130], h: f32[M, 130]) -> (f32[3, M, N], f32[N, 130], f32[130, 130], f32[M, 130]) { let y = fold(h, x, |h, x| softmax(h @ u + x @ w)); grad(sum(y * y), (x, w, u, h)) }",
+    "pub fn while_small<M, N>(x: f32[M, N], r: f32[M, N]) -> (f32[M, N], f32[M, N]) { let y = while_loop(x, |x| sum(abs(x)) < 1000000, |x| 2 * x + r, max = 5); (y, grad(sum(y), r)) }",
+    "pub fn sides<M, N>(x: f32[M, N], y: f32[M, N], c: bool) -> (f32[M, N], f32[M, N]) { let z = if c { tanh(x) * y } else { x + y }; (z, grad(sum(z), x)) }",
     "pub fn state<M, N>(x: &mut f32[M, N], y: f32[M, N]) -> f32 { x = 0.9 * x + y; sum(x) }",
 ];
 
