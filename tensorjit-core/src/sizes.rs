@@ -106,7 +106,6 @@ fn attributes(op: &Op, sizes: &mut Vec<Size>) {
         | Op::StopGradient
         // Both are gone once a graph is simplified.
         | Op::Derivative(_)
-        | Op::Region(_)
         | Op::Placeholder(_) => {}
     }
 }

@@ -8,7 +8,6 @@ use super::linearize::{apply, linearize};
 use super::transpose::{Cotangent, transpose};
 use crate::diag::{Bug, Failure, Origin};
 use crate::graph::ops::derivative::Derivative;
-use crate::graph::ops::region::Region;
 use crate::graph::ops::scan::Scan;
 use crate::graph::ops::site::Site;
 use crate::graph::{Graph, NodeId, Op, Type};
@@ -64,11 +63,6 @@ impl Expansion<'_> {
         let origin = self.old.origin(id);
         match &node.op {
             Op::Derivative(kind) => self.derivative(id, *kind, &inputs),
-            Op::Region(region) => {
-                let body = self.body(&region.body)?;
-                let region = Region { body, output: region.output };
-                Ok(self.new.add(Op::Region(region), &inputs, origin)?)
-            }
             Op::Scan(scan) => {
                 let body = self.body(&scan.body)?;
                 Ok(self.new.add(Op::Scan(Scan { body, ..scan.clone() }), &inputs, origin)?)

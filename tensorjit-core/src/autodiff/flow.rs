@@ -69,9 +69,18 @@ impl Flow {
 
 /// Whether the operator, or its transpose, may put a zero in the place of a tangent: by a mask, or by position.
 pub(super) fn masks(op: &Op) -> bool {
-    let by_mask = matches!(op, Op::Elementwise(Ew::Select | Ew::Dmul) | Op::Region(_) | Op::Scan(_));
-    let by_position =
-        matches!(op, Op::Slice(_) | Op::Pad(_) | Op::Concat(_) | Op::Gather(_) | Op::Scatter(_));
-    let by_position = by_position || matches!(op, Op::Cumulate(op) if op.exclusive);
+    let by_mask = match op {
+        Op::Elementwise(row) => matches!(row, Ew::Select | Ew::Dmul),
+        // Steps that are not taken give zeros too.
+        Op::Scan(scan) => {
+            scan.conditional || scan.counted || scan.body.ids().any(|id| masks(&scan.body.node(id).op))
+        }
+        _ => false,
+    };
+    let by_position = match op {
+        Op::Slice(_) | Op::Pad(_) | Op::Concat(_) | Op::Gather(_) | Op::Scatter(_) | Op::Window(_) => true,
+        Op::Cumulate(op) => op.exclusive,
+        _ => false,
+    };
     by_mask || by_position
 }

@@ -13,7 +13,6 @@ mod elementwise;
 mod expand;
 mod flow;
 mod linearize;
-mod region;
 mod rules;
 mod scan;
 mod tape;

@@ -2,7 +2,7 @@
 
 use super::flow::{Flow, Strand};
 use super::transpose::Cotangent;
-use super::{elementwise, region, scan};
+use super::{elementwise, scan};
 use crate::diag::{Bug, Failure};
 use crate::graph::ops::site::{Site, only};
 use crate::graph::{Graph, NodeId, Op};
@@ -19,7 +19,6 @@ pub(super) fn linearize(
     let site = &mut Site { graph, node: id, inputs: &node.inputs, origin };
     let tangent = match &node.op {
         Op::Elementwise(row) => return elementwise::linearize(site, *row, tangents, flow),
-        Op::Region(op) => return region::linearize(site, op, tangents, flow),
         Op::Scan(op) => return scan::linearize(site, op, tangents, flow),
         Op::Output(op) => scan::output(site, *op, tangents, flow)?,
         Op::Broadcast(op) => op.linearize(site, tangents)?,
@@ -58,14 +57,12 @@ pub(super) fn transpose(
     id: NodeId,
     linear: &[bool],
     cotangent: Cotangent,
-    flow: &mut Flow,
 ) -> Result<Vec<Option<NodeId>>, Bug> {
     let node = graph.node(id).clone();
     let origin = graph.origin(id);
     let site = &mut Site { graph, node: id, inputs: &node.inputs, origin };
     match &node.op {
         Op::Elementwise(row) => elementwise::transpose(site, *row, linear, cotangent),
-        Op::Region(op) => region::transpose(site, op, linear, cotangent, flow),
         Op::Broadcast(op) => op.transpose(site, linear, cotangent.node),
         Op::Permute(op) => op.transpose(site, linear, cotangent.node),
         Op::Reshape(op) => op.transpose(site, linear, cotangent.node),

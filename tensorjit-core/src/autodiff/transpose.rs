@@ -68,7 +68,7 @@ pub(super) fn transpose(
         let masked = cotangent.masked || masks(&node.op);
         let linear = linear(graph, flow, id);
         let inputs = node.inputs.clone();
-        let parts = rules::transpose(graph, id, &linear, cotangent, flow)?;
+        let parts = rules::transpose(graph, id, &linear, cotangent)?;
         for ((input, linear), part) in inputs.iter().zip(&linear).zip(parts) {
             if let (true, Some(node)) = (*linear, part) {
                 contributions[(input.0 - first) as usize].push(Cotangent { node, masked });

@@ -203,14 +203,6 @@ pub(super) const STRUCTURAL: &[Structural] = &[
         doc: "Stands for what a loop hands to each step, until its sub-graph is made.",
         derivative: "none: it is gone before",
     },
-    Structural {
-        variants: &["Region"],
-        op: "region",
-        written: "by later parts of the language",
-        types: "any",
-        doc: "A result of a sub-graph applied to its captures.",
-        derivative: "that of the sub-graph",
-    },
 ];
 
 /// A convention of derivatives that no row of the table of elementwise functions holds.

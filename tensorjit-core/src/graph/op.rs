@@ -54,8 +54,6 @@ pub enum Op {
     StopGradient,
     /// A derivative that the autodiff stage replaces; no later stage sees one.
     Derivative(derivative::Derivative),
-    /// Result `i` of a sub-graph applied to explicit captures.
-    Region(region::Region),
     /// A sub-graph run step by step; its results are taken by `Output`.
     Scan(scan::Scan),
     /// A result of a scan.
@@ -109,7 +107,6 @@ impl Op {
             | Op::Variable(_)
             | Op::StopGradient
             | Op::Derivative(_)
-            | Op::Region(_)
             | Op::Scan(_)
             | Op::Output(_)
             | Op::Placeholder(_) => None,
@@ -149,7 +146,6 @@ pub(super) fn infer(graph: &Graph, op: &Op, inputs: &[NodeId]) -> Result<Type, B
             _ => Err(Bug::new("graph", "an identity takes one operand")),
         },
         Op::Derivative(op) => op.infer(facts, &types),
-        Op::Region(op) => op.infer(facts, &types),
         Op::Scan(op) => op.infer(facts, &types),
         Op::Output(op) => match inputs {
             [scan] if let Op::Scan(scan) = &graph.node(*scan).op => scan.result(op.0),

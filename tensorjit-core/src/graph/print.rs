@@ -45,7 +45,7 @@ impl fmt::Display for Graph {
 }
 
 impl Graph {
-    /// One line of the textual form; a region's body follows it, indented.
+    /// One line of the textual form; the body of a scan follows it, indented.
     pub fn show_node(&self, id: NodeId) -> String {
         let node = self.node(id);
         let mut items: Vec<String> = node.inputs.iter().map(|input| format!("{input:?}")).collect();
@@ -54,13 +54,8 @@ impl Graph {
         let space = if items.is_empty() { "" } else { " " };
         let mut line =
             format!("{id:?} = {name}{space}{} : {}", items.join(", "), show_type(&self.facts, &node.ty));
-        let body = match &node.op {
-            Op::Region(region) => Some(&region.body),
-            Op::Scan(scan) => Some(&scan.body),
-            _ => None,
-        };
-        if let Some(body) = body {
-            for inner in body.to_string().lines() {
+        if let Op::Scan(scan) = &node.op {
+            for inner in scan.body.to_string().lines() {
                 line.push_str("\n  ");
                 line.push_str(inner);
             }
@@ -108,7 +103,6 @@ pub fn name(op: &Op) -> &'static str {
         Op::Variable(_) => "variable",
         Op::StopGradient => "stop_gradient",
         Op::Derivative(op) => op.name(),
-        Op::Region(_) => "region",
         Op::Scan(_) => "scan",
         Op::Output(_) => "output_of",
         Op::Placeholder(_) => "placeholder",
@@ -153,7 +147,6 @@ fn attributes(facts: &Facts, op: &Op) -> Vec<String> {
         Op::Scatter(op) => {
             [op.combine.name().to_owned()].into_iter().chain(indexing(facts, &op.indexing)).collect()
         }
-        Op::Region(op) => vec![format!("output = {}", op.output)],
         Op::Scan(op) => {
             let Scan { body: _, count, carries, slices, reverse, conditional, counted } = op;
             let flags = [("reverse", reverse), ("conditional", conditional), ("counted", counted)];

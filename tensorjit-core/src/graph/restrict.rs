@@ -12,7 +12,7 @@ impl Graph {
     /// The same computation where the conditions hold: they are facts, and every dimension has the form that
     /// follows from them, so that a symbol which they make constant is a constant.
     ///
-    /// The graph is a simplified one; it has no regions.
+    /// The graph is a simplified one.
     pub fn restrict(&self, conditions: &[Condition]) -> Result<Graph, Bug> {
         let mut facts = self.facts.clone();
         facts.conditions.extend_from_slice(conditions);
@@ -80,7 +80,7 @@ impl Op {
             | Op::Output(_)
             | Op::Variable(_)
             | Op::StopGradient => {}
-            Op::Derivative(_) | Op::Region(_) | Op::Placeholder(_) => {
+            Op::Derivative(_) | Op::Placeholder(_) => {
                 return Err(Bug::new("graph", "only a simplified graph is restricted"));
             }
         }

@@ -87,11 +87,6 @@ fn apply(
         Op::Scan(_) | Op::Output(_) => Err(bug("a scan has several values")),
         Op::Placeholder(op) => Err(bug(format!("`{}` is bound to nothing", op.name))),
         Op::Derivative(op) => Err(bug(format!("{} is not differentiated", op.name()))),
-        Op::Region(op) => {
-            let captures: Vec<Value> = operands.iter().map(|operand| (*operand).clone()).collect();
-            let results = run(&op.body, env.dims, &captures)?;
-            results.into_iter().nth(op.output).ok_or_else(|| bug("a region lacks its output"))
-        }
     }
 }
 

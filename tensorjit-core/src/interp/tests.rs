@@ -4,6 +4,7 @@ use tensorjit_runtime::abi::DType;
 
 use super::run;
 use crate::dim::Dim;
+use crate::graph::ops::broadcast::Broadcast;
 use crate::graph::ops::concat::Concat;
 use crate::graph::ops::constant::Constant;
 use crate::graph::ops::dim_value::DimValue;
@@ -11,8 +12,8 @@ use crate::graph::ops::iota::Iota;
 use crate::graph::ops::pad::{Pad, PadAxis};
 use crate::graph::ops::permute::Permute;
 use crate::graph::ops::reduce::{Reduce, ReduceKind};
-use crate::graph::ops::region::Region;
 use crate::graph::ops::reshape::Reshape;
+use crate::graph::ops::scan::{Output, Scan};
 use crate::graph::ops::slice::{Range, Slice};
 use crate::graph::sketch::{Sketch, dim, m, n, sample};
 use crate::graph::table::Ew;
@@ -106,19 +107,25 @@ fn operators_have_their_values() {
 }
 
 #[test]
-fn a_region_is_its_body_applied_to_its_captures() {
-    let ty = Type::new(DType::F64, [n()]);
-    let mut body = Sketch::new(&[ty.clone(), ty.clone()]);
-    let (x, y) = (body.input(0), body.input(1));
-    let (sum, product) = (body.ew(Ew::Add, &[x, y]), body.ew(Ew::Mul, &[x, y]));
-    let body = std::sync::Arc::new(body.finish(&[sum, product]));
-    let mut outer = Sketch::new(std::slice::from_ref(&ty));
-    let x = outer.input(0);
-    let sum = outer.add(Op::Region(Region { body: body.clone(), output: 0 }), &[x, x]);
-    let product = outer.add(Op::Region(Region { body, output: 1 }), &[sum, x]);
-    let x = floats(&[2], &[3.0, 4.0]);
-    let result = run(&outer.finish(&[product]), &[2, 0], &[x]).unwrap();
-    assert_eq!(result[0].to_f64(), [18.0, 32.0]);
+fn a_scan_carries_slices_and_stacks() {
+    let (ty, number) = (Type::new(DType::F64, [n()]), Type::scalar(DType::I64));
+    let mut body = Sketch::new(&[ty.clone(), Type::scalar(DType::F64), number]);
+    let (carry, slice) = (body.input(0), body.input(1));
+    let slice = body.add(Op::Broadcast(Broadcast { shape: vec![n()], axes: vec![] }), &[slice]);
+    let next = body.ew(Ew::Mul, &[carry, slice]);
+    let body = std::sync::Arc::new(body.finish(&[next, carry]));
+    for (reverse, stacked) in [(false, [1.0, 2.0, 3.0, 6.0]), (true, [5.0, 10.0, 1.0, 2.0])] {
+        let mut outer = Sketch::new(&[ty.clone(), Type::new(DType::F64, [dim(2)])]);
+        let operands = [outer.input(0), outer.input(1)];
+        let (body, count) = (body.clone(), dim(2));
+        let scan = Scan { body, count, carries: 1, slices: 1, reverse, conditional: false, counted: false };
+        let scan = outer.add(Op::Scan(scan), &operands);
+        let results = [0, 1].map(|result| outer.add(Op::Output(Output(result)), &[scan]));
+        let inputs = [floats(&[2], &[1.0, 2.0]), floats(&[2], &[3.0, 5.0])];
+        let found = run(&outer.finish(&results), &[2, 0], &inputs).unwrap();
+        assert_eq!(found[0].to_f64(), [15.0, 30.0]);
+        assert_eq!(found[1].to_f64(), stacked, "reverse = {reverse}");
+    }
 }
 
 #[test]

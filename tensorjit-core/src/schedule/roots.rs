@@ -430,7 +430,7 @@ impl Costs {
                 return Ok(());
             }
             Op::Output(_) => self.keep(graph, node),
-            Op::Region(_) | Op::Derivative(_) | Op::Placeholder(_) => {
+            Op::Derivative(_) | Op::Placeholder(_) => {
                 return Err(Bug::new("schedule", format!("{node:?} should have been replaced")));
             }
             _ => {}

@@ -1,4 +1,4 @@
-//! Nodes that only autodiff needs apart, and sub-graphs.
+//! Nodes that only autodiff needs apart.
 
 use super::Rule;
 use crate::graph::Op;
@@ -15,16 +15,6 @@ pub(super) const RULES: &[Rule] = &[
         equation: "stop_gradient(x) = x",
         apply: |_, op, inputs| {
             Ok(if matches!(op, Op::StopGradient) { inputs.first().copied() } else { None })
-        },
-    },
-    Rule {
-        name: "region",
-        equation: "region(body, xs) = body(xs)",
-        apply: |rewriter, op, inputs| match op {
-            Op::Region(region) => {
-                region.inline(inputs, &mut |op, operands| rewriter.make(op, operands)).map(Some)
-            }
-            _ => Ok(None),
         },
     },
 ];

@@ -21,8 +21,8 @@ use tensorjit_core::graph::ops::indexing::Indexing;
 use tensorjit_core::graph::ops::pad::{Pad, PadAxis};
 use tensorjit_core::graph::ops::permute::Permute;
 use tensorjit_core::graph::ops::reduce::{Reduce, ReduceKind};
-use tensorjit_core::graph::ops::region::Region;
 use tensorjit_core::graph::ops::reshape::Reshape;
+use tensorjit_core::graph::ops::scan::{Output, Scan};
 use tensorjit_core::graph::ops::scatter::{Combine, Scatter};
 use tensorjit_core::graph::ops::slice::{Range, Slice};
 use tensorjit_core::graph::table::Ew;
@@ -207,7 +207,7 @@ impl Builder {
                 Ok((self.float_of(found)?, from & !FIXED))
             }
             Kind::Running => self.running(step, x, from),
-            Kind::Region => self.region(step),
+            Kind::Scan => self.scan(step),
             Kind::Mark => {
                 self.variables += 1;
                 let op = if step.choice.is_multiple_of(4) {
@@ -371,23 +371,46 @@ impl Builder {
         Ok((self.op(Op::Cumulate(op), &operands)?, to))
     }
 
-    /// `sin(p) * q` and `select(p > q, p, sin(p))`, one of which is the result.
-    fn region(&mut self, step: &Step) -> Result<(NodeId, Axes), Bug> {
+    /// Two steps at most of `p = sin(p) * q`, each of which stacks `select(p > q, p, sin(p))`: the last `p`, or the sum
+    /// of what is stacked.
+    fn scan(&mut self, step: &Step) -> Result<(NodeId, Axes), Bug> {
         let ((x, left), (y, right)) = (self.operand(step, 0), self.operand(step, 1));
         let to = left | right;
         let (x, y) = (self.fit(x, left, to)?, self.fit(y, right, to)?);
         let ty = self.graph.ty(x).clone();
-        let inputs = ["p", "q"].map(|name| Input { name: name.to_owned(), ty: ty.clone() });
+        let number = Type::scalar(DType::I64);
+        let inputs = [("p", &ty), ("q", &ty), ("step", &number)];
+        let inputs = inputs.map(|(name, ty)| Input { name: name.to_owned(), ty: ty.clone() });
         let mut body = Graph::new(self.graph.facts.clone(), inputs.to_vec());
         let mut add = |op, inputs: &[NodeId]| body.add(op, inputs, Origin::default());
-        let (p, q) = (add(Op::Input(0), &[])?, add(Op::Input(1), &[])?);
+        let (p, q, number) = (add(Op::Input(0), &[])?, add(Op::Input(1), &[])?, add(Op::Input(2), &[])?);
         let sine = add(Op::Elementwise(Ew::Sin), &[p])?;
         let product = add(Op::Elementwise(Ew::Mul), &[sine, q])?;
         let mask = add(Op::Elementwise(Ew::Gt), &[p, q])?;
         let chosen = add(Op::Elementwise(Ew::Select), &[mask, p, sine])?;
-        body.outputs = vec![product, chosen];
-        let region = Region { body: Arc::new(body), output: usize::from(step.choice & 1) };
-        Ok((self.op(Op::Region(region), &[x, y])?, to))
+        let one = add(Op::Constant(Constant::number(DType::I64, 1.0)), &[])?;
+        let first = add(Op::Elementwise(Ew::Lt), &[number, one])?;
+        // What steps that are not taken would stack is not defined.
+        let (last, conditional) = (step.choice & 1 == 0, step.choice & 3 == 0);
+        body.outputs = vec![product];
+        body.outputs.extend((!last).then_some(chosen));
+        body.outputs.extend(conditional.then_some(first));
+        let scan = Scan {
+            body: Arc::new(body),
+            count: Dim::constant(2),
+            carries: 1,
+            slices: 0,
+            reverse: !conditional && step.choice & 4 != 0,
+            conditional,
+            counted: false,
+        };
+        let scan = self.op(Op::Scan(scan), &[x, y])?;
+        if last {
+            return Ok((self.op(Op::Output(Output(0)), &[scan])?, to));
+        }
+        let stack = self.op(Op::Output(Output(1)), &[scan])?;
+        let sum = Reduce { kind: ReduceKind::Sum, axes: vec![0] };
+        Ok((self.op(Op::Reduce(sum), &[stack])?, to))
     }
 }
 

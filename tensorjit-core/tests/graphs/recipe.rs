@@ -46,8 +46,8 @@ pub(crate) enum Kind {
     ArgReduce,
     /// A running fold along the constant axis.
     Running,
-    /// A sub-graph.
-    Region,
+    /// Steps of a sub-graph.
+    Scan,
     /// A named variable, or the end of derivatives.
     Mark,
 }
@@ -62,7 +62,7 @@ pub(crate) fn recipes() -> impl Strategy<Value = Recipe> {
         1 => Just(Kind::Index),
         1 => Just(Kind::ArgReduce),
         1 => Just(Kind::Running),
-        1 => Just(Kind::Region),
+        1 => Just(Kind::Scan),
         1 => Just(Kind::Mark),
     ];
     let step = (kind, any::<[u16; 3]>(), any::<u16>());

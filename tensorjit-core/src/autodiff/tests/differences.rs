@@ -14,15 +14,15 @@ use crate::graph::ops::iota::Iota;
 use crate::graph::ops::pad::{Pad, PadAxis};
 use crate::graph::ops::permute::Permute;
 use crate::graph::ops::reduce::ReduceKind;
-use crate::graph::ops::region::Region;
 use crate::graph::ops::reshape::Reshape;
+use crate::graph::ops::scan::{Output, Scan};
 use crate::graph::ops::scatter::{Combine, Scatter};
 use crate::graph::ops::slice::{Range, Slice};
 use crate::graph::sketch::{Sketch, dim, m, n};
 use crate::graph::table::Ew;
 use crate::graph::table::row::Derivative;
 use crate::graph::value::Value;
-use crate::graph::{NodeId, Op};
+use crate::graph::{NodeId, Op, Type};
 use std::sync::Arc;
 
 /// A function of the inputs that it declares.
@@ -175,20 +175,37 @@ const CASES: &[Case] = &[
         let x = b.add(Op::Variable(7), &[x]);
         b.ew(Ew::Square, &[x])
     }),
-    case("region", -2.0, 2.0, |b| {
-        let mut inner = Sketch::new(&[]);
-        let (p, q) = (inner.variable(&[n()]), inner.variable(&[n()]));
+    case("scan", -2.0, 2.0, |b| {
+        let ty = |rank: usize| Type::new(DType::F64, [n()][..rank].to_vec());
+        let number = Type::scalar(DType::I64);
+        // The carries p and r, the slice s, the capture q, the number of the step.
+        let mut inner = Sketch::new(&[ty(1), ty(1), ty(0), ty(1), number]);
+        let [p, r, s, q] = [0, 1, 2, 3].map(|input| inner.input(input));
         let product = inner.ew(Ew::Mul, &[p, q]);
         let sine = inner.ew(Ew::Sin, &[product]);
         let zero = inner.number(0.0, p);
         let mask = inner.ew(Ew::Gt, &[p, zero]);
-        let kept = inner.ew(Ew::Select, &[mask, sine, q]);
-        inner.graph.outputs = vec![product, kept];
-        let body = Arc::new(inner.graph);
-        let (x, y) = (b.variable(&[n()]), b.variable(&[n()]));
-        let first = b.add(Op::Region(Region { body: body.clone(), output: 0 }), &[x, y]);
-        let second = b.add(Op::Region(Region { body, output: 1 }), &[y, first]);
-        b.ew(Ew::Add, &[first, second])
+        let kept = inner.ew(Ew::Select, &[mask, sine, r]);
+        let factor = inner.broadcast(s, &[n()], &[]);
+        let scaled = inner.ew(Ew::Mul, &[kept, factor]);
+        let total = inner.reduce(ReduceKind::Sum, product, &[0]);
+        inner.graph.outputs = vec![scaled, p, total];
+        let scan = Scan {
+            body: Arc::new(inner.graph),
+            count: dim(3),
+            carries: 2,
+            slices: 1,
+            reverse: false,
+            conditional: false,
+            counted: false,
+        };
+        let operands = [b.variable(&[n()]), b.variable(&[n()]), b.variable(&[dim(3)]), b.variable(&[n()])];
+        let scan = b.add(Op::Scan(scan), &operands);
+        let last = b.add(Op::Output(Output(0)), &[scan]);
+        let totals = b.add(Op::Output(Output(2)), &[scan]);
+        let sum = b.total(totals);
+        let sum = b.broadcast(sum, &[n()], &[]);
+        b.ew(Ew::Mul, &[last, sum])
     }),
     case("softmax", -2.0, 2.0, |b| {
         let x = b.variable(&[n(), dim(4)]);

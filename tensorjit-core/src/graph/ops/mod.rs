@@ -24,7 +24,6 @@ pub mod indexing;
 pub mod gather;
 pub mod scatter;
 pub mod derivative;
-pub mod region;
 pub mod scan;
 
 use crate::diag::Bug;

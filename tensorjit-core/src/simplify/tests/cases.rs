@@ -1,7 +1,5 @@
 //! The rules, an example of each, and what becomes of the example.
 
-use std::sync::Arc;
-
 use tensorjit_runtime::abi::DType;
 
 use crate::graph::ops::broadcast::Broadcast;
@@ -11,7 +9,6 @@ use crate::graph::ops::dim_value::DimValue;
 use crate::graph::ops::pad::{Pad, PadAxis};
 use crate::graph::ops::permute::Permute;
 use crate::graph::ops::reduce::{Reduce, ReduceKind};
-use crate::graph::ops::region::Region;
 use crate::graph::ops::reshape::Reshape;
 use crate::graph::ops::slice::{Range, Slice};
 use crate::graph::sketch::{Sketch, dim, floats, m, n};
@@ -56,18 +53,6 @@ pub(super) fn cases() -> Vec<(&'static str, Build, &'static str)> {
     vec![
         ("variable", |s, [x, ..]| s.add(Op::Variable(1), &[x]), X),
         ("stop_gradient", |s, [x, ..]| s.add(Op::StopGradient, &[x]), X),
-        (
-            "region",
-            |s, [x, y, _]| {
-                let ty = floats(&[n(), m()]);
-                let mut body = Sketch::new(&[ty.clone(), ty]);
-                let (a, b) = (body.input(0), body.input(1));
-                let (unused, difference) = (body.ew(Ew::Add, &[a, b]), body.ew(Ew::Sub, &[b, a]));
-                let body = Arc::new(body.finish(&[unused, difference]));
-                s.add(Op::Region(Region { body, output: 1 }), &[x, y])
-            },
-            "%0 = input 0 : f64[N, M]; %1 = input 1 : f64[N, M]; %2 = sub %1, %0 : f64[N, M] -> %2",
-        ),
         ("dim_constant", |s, _| s.add(Op::DimValue(DimValue(dim(4))), &[]), "%0 = constant 4 : i64 -> %0"),
         (
             "fold",
