@@ -42,11 +42,13 @@ pub(super) fn transpose(
         let cotangent = total(graph, id, parts)?;
         if let Op::Scan(_) = &graph.node(id).op {
             let Some(cotangents) = results.remove(&id) else { continue };
+            let masked =
+                masks(&graph.node(id).op) || cotangents.iter().flatten().any(|cotangent| cotangent.masked);
             let linear = linear(graph, flow, id);
             let parts = scan::transpose(graph, id, &linear, &cotangents, flow)?;
             for (input, part) in graph.node(id).inputs.iter().zip(parts) {
                 if let Some(node) = part {
-                    contributions[(input.0 - first) as usize].push(Cotangent { node, masked: true });
+                    contributions[(input.0 - first) as usize].push(Cotangent { node, masked });
                 }
             }
             continue;
