@@ -22,6 +22,7 @@ mod leaves;
 mod literal;
 mod loops;
 mod prelude;
+mod records;
 mod report;
 mod scope;
 mod structs;
