@@ -91,7 +91,8 @@ pub struct Workload {
     pub inputs: Vec<Input>,
     /// Ours, in the precision of the workload.
     pub ours: Make,
-    /// Ours in double precision: the oracle where there is none of others.
+    /// What is more exact than the workload: ours in double precision, the oracle where there is none of others, and
+    /// for a workload in double precision something else.
     pub exact: Make,
     /// The peers of this process that can express it.
     pub peers: Vec<(Contender, Make)>,

@@ -5,7 +5,7 @@ use std::num::NonZero;
 use ndarray::{Array2, Ix2, LinalgScalar};
 
 use crate::Result;
-use crate::call::{Call, Outputs, into, returning};
+use crate::call::{Call, Make, Outputs, into, returning};
 use crate::tensor::{Precision, Real, Tensor, array, normal};
 use crate::threads::threads;
 use crate::workload::{Contender, Gate, Work, Workload};
@@ -39,6 +39,27 @@ where
 {
     let (a, b) = (array::<T, Ix2>(&inputs[0])?, array::<T, Ix2>(&inputs[1])?);
     returning(move || Ok(a.dot(&b)))
+}
+
+/// Each element by a sum of twice the precision of its terms, so that errors in double precision can be told: Ogita,
+/// Rump and Oishi 2005, algorithm 5.3.
+fn twofold(inputs: &[Tensor]) -> Result<Box<dyn Call>> {
+    let (a, b) = (array::<f64, Ix2>(&inputs[0])?, array::<f64, Ix2>(&inputs[1])?);
+    let columns = b.reversed_axes().as_standard_layout().into_owned();
+    returning(move || {
+        let element = |(i, j)| {
+            let (mut sum, mut rest) = (0.0_f64, 0.0);
+            for (x, y) in a.row(i).iter().zip(columns.row(j)) {
+                let product = x * y;
+                let next = sum + product;
+                let added = next - sum;
+                rest += (sum - (next - added)) + (product - added) + x.mul_add(*y, -product);
+                sum = next;
+            }
+            sum + rest
+        };
+        Ok(Array2::from_shape_fn((a.nrows(), columns.nrows()), element))
+    })
 }
 
 /// `gemm` writes to memory of its caller's.
@@ -122,9 +143,9 @@ fn row([m, k, n]: [usize; 3], precision: Precision) -> Workload {
     let libraries: &[Contender] = &[Contender::Gemm, Contender::NumPy];
     let mut name = if m == k && k == n { format!("product_{m}") } else { format!("product_{m}x{k}x{n}") };
     let gates = if gated(&name) { vec![Gate::BestOf(libraries, 0.95)] } else { vec![] };
-    let (ours, peers): (crate::call::Make, [crate::call::Make; 2]) = match precision {
-        Precision::F32 => (single::ours, [by_ndarray::<f32>, by_gemm::<f32>]),
-        Precision::F64 => (double::ours, [by_ndarray::<f64>, by_gemm::<f64>]),
+    let (ours, exact, peers): (Make, Make, [Make; 2]) = match precision {
+        Precision::F32 => (single::ours, double::ours, [by_ndarray::<f32>, by_gemm::<f32>]),
+        Precision::F64 => (double::ours, twofold, [by_ndarray::<f64>, by_gemm::<f64>]),
     };
     if precision == Precision::F64 {
         name += "_f64";
@@ -137,7 +158,7 @@ fn row([m, k, n]: [usize; 3], precision: Precision) -> Workload {
         work: Work::Flops(2.0 * (m * k * n) as f64),
         inputs: vec![normal(&[m, k]), normal(&[k, n])],
         ours,
-        exact: double::ours,
+        exact,
         peers: vec![(Contender::Ndarray, peers[0]), (Contender::Gemm, peers[1])],
         gates,
     }
