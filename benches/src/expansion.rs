@@ -155,7 +155,6 @@ impl Compiler {
 }
 
 /// Waits for a process: its largest resident memory, and whether it succeeded.
-#[expect(clippy::zombie_processes, reason = "wait4 waits for it")]
 fn wait(child: Child) -> Result<(f64, bool)> {
     let mut status = 0;
     // SAFETY: the structure is plain numbers.

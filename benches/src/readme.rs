@@ -69,9 +69,9 @@ mod tests {
     fn only_the_table_is_written() {
         let machine = Machine { name: "M".into(), cores: 2, peak_f32: 1e11, peak_f64: 5e10, bandwidth: 1e10 };
         let report = Report { machine, clock: Clock::Wall, versions: vec![], rows: vec![], verdicts: vec![] };
-        let text = format!("a\n{BEGIN}old\n{END}\nb\n");
+        let text = format!("a\n{BEGIN}stale\n{END}\nb\n");
         let new = with_table(&text, &report).unwrap();
-        assert!(new.starts_with("a\n") && new.ends_with("\nb\n") && !new.contains("old"));
+        assert!(new.starts_with("a\n") && new.ends_with("\nb\n") && !new.contains("stale"));
         assert_eq!(with_table(&new, &report).unwrap(), new, "once more changes nothing");
         assert!(with_table("no marks", &report).is_err());
     }
