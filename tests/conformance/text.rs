@@ -108,6 +108,7 @@ pub(crate) fn tuple(items: impl Iterator<Item = String>) -> String {
 pub(crate) fn number(dtype: DType, value: f64) -> String {
     let written = match dtype {
         DType::Bool => return (value != 0.0).to_string(),
+        DType::I32 if value == f64::from(i32::MIN) => "-2147483647i32 - 1".to_owned(),
         DType::I32 | DType::I64 => format!("{}{}", value as i64, dtype.name()),
         DType::F32 | DType::F64 if value.is_nan() => format!("(0{0} / 0{0})", dtype.name()),
         DType::F32 | DType::F64 if value.is_infinite() => {

@@ -144,7 +144,7 @@ pub(super) const STRUCTURAL: &[Structural] = &[
         op: "sort",
         written: "`argsort`, and by it `sort`, `top_k`",
         types: "any, to i64",
-        doc: "The indices that sort along an axis. Equal elements keep their order; NaN comes last, from the greatest down too.",
+        doc: "The indices that sort along an axis. Equal elements keep their order; NaN comes last, from the greatest down too, but for `top_k`, for which it is the greatest.",
         derivative: "0: integers carry no derivative; that of `sort` and `top_k` goes with the elements",
     },
     Structural {

@@ -136,8 +136,14 @@ fn attributes(facts: &Facts, op: &Op) -> Vec<String> {
         Op::Reduce(op) => vec![format!("{:?}", op.kind).to_lowercase(), format!("axes = {:?}", op.axes)],
         Op::ArgReduce(op) => vec![axis(&op.axis)],
         Op::Contract(op) => vec![format!("batch = {:?}", op.batch), format!("sum = {:?}", op.sum)],
-        Op::Sort(op) if op.descending => vec![axis(&op.axis), "descending".to_owned()],
-        Op::Sort(op) => vec![axis(&op.axis)],
+        Op::Sort(op) => [Some(axis(&op.axis))]
+            .into_iter()
+            .chain([
+                op.descending.then(|| "descending".to_owned()),
+                op.nan_first.then(|| "nan first".to_owned()),
+            ])
+            .flatten()
+            .collect(),
         Op::Gather(op) => indexing(facts, &op.indexing),
         Op::Cumulate(op) => [Some(op.fold.name().to_owned()), Some(axis(&op.axis))]
             .into_iter()

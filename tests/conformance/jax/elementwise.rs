@@ -107,7 +107,7 @@ pub(super) fn translate(equation: &Equation<'_>, x: &[Tensor], writer: &mut Writ
         ("reduce_precision", []) => {
             let of = |name: &str| equation.params[name].as_i64();
             match (a.dtype, of("exponent_bits")?, of("mantissa_bits")?) {
-                (DType::F32, 8, 23) | (DType::F64, 11, 52) => text.clone(),
+                (DType::F32, 8.., 23..) | (DType::F64, 11.., 52..) => text.clone(),
                 (DType::F64, 8, 23) => format!("{text} as f32 as f64"),
                 _ => return None,
             }

@@ -37,7 +37,7 @@ pub(super) fn translate(equation: &Equation<'_>, x: &[Tensor], writer: &mut Writ
             let axis = axes(&equation.list("axes")?);
             Some(vec![format!("{}({}, axis = {axis}) as {}", equation.prim, a.text, equation.dtype.name())])
         }
-        ("reduce", [start]) => Some(vec![reduce(equation, a, start)?]),
+        ("reduce", _) => reduce(equation, x),
         ("dot_general", [b]) => Some(vec![product(equation, a, b, writer)?]),
         _ => None,
     }
@@ -50,20 +50,30 @@ fn folded(fold: &str, x: &Tensor, over: &[usize]) -> String {
     }
 }
 
-/// A fold by a program, of which the usual ones are known.
-fn reduce(equation: &Equation<'_>, x: &Tensor, start: &Tensor) -> Option<String> {
+/// Folds by a program, of which the usual ones are known: an equation for each operand, of which the second half of
+/// the operands are the starts.
+fn reduce(equation: &Equation<'_>, x: &[Tensor]) -> Option<Vec<String>> {
     let equations = equation.params["jaxpr"]["eqns"].as_array()?;
-    let [inner] = equations.as_slice() else { return None };
     let over = equation.list("dimensions")?;
-    let join = |fold: &str, operator: &str| format!("{} {operator} {}", folded(fold, x, &over), start.text);
-    let call = |fold: &str, function: &str| format!("{function}({}, {})", folded(fold, x, &over), start.text);
-    Some(match inner["prim"].as_str()? {
-        "add" => join("sum", "+"),
-        "mul" => join("prod", "*"),
-        "and" => join("all", "&"),
-        "or" => join("any", "|"),
-        "max" => call("max", "maximum"),
-        "min" => call("min", "minimum"),
+    let (values, starts) = x.split_at(x.len() / 2);
+    if equations.len() != values.len() {
+        return None;
+    }
+    let each = equations.iter().zip(values.iter().zip(starts));
+    each.map(|(inner, (x, start))| folded_from(inner["prim"].as_str()?, x, start, &over)).collect()
+}
+
+/// A fold that begins with a value.
+fn folded_from(prim: &str, x: &Tensor, start: &Tensor, over: &[usize]) -> Option<String> {
+    let join = |fold: &str, operator: &str| format!("{} {operator} {}", folded(fold, x, over), start.text);
+    let call = |fold: &str, function: &str| format!("{function}({}, {})", folded(fold, x, over), start.text);
+    Some(match (prim, x.dtype) {
+        ("and", _) | ("min", DType::Bool) => join("all", "&"),
+        ("or", _) | ("max", DType::Bool) => join("any", "|"),
+        ("add", _) => join("sum", "+"),
+        ("mul", _) => join("prod", "*"),
+        ("max", _) => call("max", "maximum"),
+        ("min", _) => call("min", "minimum"),
         _ => return None,
     })
 }
@@ -93,11 +103,15 @@ fn product(equation: &Equation<'_>, a: &Tensor, b: &Tensor, writer: &mut Writer)
         let extents: Vec<String> = parts.iter().map(|part| count(part)).collect();
         writer.bind(&format!("reshape({moved}, [{}])", extents.join(", ")))
     };
+    let mut left = matrix(a, [&batch[0], &frees[0], &over[0]]);
+    let mut right = matrix(b, [&batch[1], &over[1], &frees[1]]);
     if a.dtype == DType::Bool {
-        return None;
+        // Whether any term is true, from how many are.
+        left = writer.bind(&format!("{left} as i64"));
+        right = writer.bind(&format!("{right} as i64"));
+        let counts = writer.bind(&format!("reshape({left} @ {right}, {})", writer.shape(&equation.shape)));
+        return Some(format!("{counts} > 0"));
     }
-    let left = matrix(a, [&batch[0], &frees[0], &over[0]]);
-    let right = matrix(b, [&batch[1], &over[1], &frees[1]]);
     Some(match equation.shape.is_empty() {
         true => format!("sum({left} @ {right})"),
         false => format!("reshape({left} @ {right}, {})", writer.shape(&equation.shape)),

@@ -18,7 +18,7 @@ pub(in super::super) fn argsort(checker: &mut Checker<'_>, call: &Call<'_>) -> C
     let [Some(x), axis, descending] = call.args.as_slice() else { return Err(lacking(checker, call)) };
     let descending = checker.flag(descending.as_ref(), "descending")?;
     let (source, axis) = checker.sorted(x, axis.as_ref())?;
-    Ok(Value::Node(checker.add(Op::Sort(Sort { axis, descending }), &[source], call.at)?))
+    Ok(Value::Node(checker.add(Op::Sort(Sort { axis, descending, nan_first: false }), &[source], call.at)?))
 }
 
 /// `sort(x, axis, descending)`.
@@ -26,12 +26,13 @@ pub(in super::super) fn sort(checker: &mut Checker<'_>, call: &Call<'_>) -> Chec
     let [Some(x), axis, descending] = call.args.as_slice() else { return Err(lacking(checker, call)) };
     let descending = checker.flag(descending.as_ref(), "descending")?;
     let (source, axis) = checker.sorted(x, axis.as_ref())?;
-    let order = checker.add(Op::Sort(Sort { axis, descending }), &[source], call.at)?;
+    let order = checker.add(Op::Sort(Sort { axis, descending, nan_first: false }), &[source], call.at)?;
     let rank = checker.graph.ty(source).rank();
     Ok(Value::Node(checker.add(Op::Gather(Gather::along(axis, rank)), &[source, order], call.at)?))
 }
 
-/// `top_k(x, k, axis, largest)`: the first elements in falling, or rising, order, and their indices.
+/// `top_k(x, k, axis, largest)`: the first elements in falling, or rising, order, and their indices.  The greatest is
+/// that of `max`, which is NaN where there is one.
 pub(in super::super) fn top_k(checker: &mut Checker<'_>, call: &Call<'_>) -> Checked<Value> {
     let [Some(x), Some(k), axis, largest] = call.args.as_slice() else { return Err(lacking(checker, call)) };
     let descending = largest.is_none() || checker.flag(largest.as_ref(), "largest")?;
@@ -41,7 +42,8 @@ pub(in super::super) fn top_k(checker: &mut Checker<'_>, call: &Call<'_>) -> Che
     checker.demand_extent(&count, k.expr.span)?;
     let why = format!("`{}` takes no more elements than there are", call.name);
     checker.demand(&count, Relation::Le, &shape[axis], k.expr.span, &why)?;
-    let order = checker.add(Op::Sort(Sort { axis, descending }), &[source], call.at)?;
+    let order =
+        checker.add(Op::Sort(Sort { axis, descending, nan_first: descending }), &[source], call.at)?;
     let ranges: Vec<Range> = shape
         .iter()
         .enumerate()

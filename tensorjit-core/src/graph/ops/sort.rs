@@ -8,13 +8,15 @@ use crate::graph::Type;
 use crate::graph::value::{Element, Env, Index, Scalar, Value, flat};
 use tensorjit_runtime::abi::DType;
 
-/// The `i64` indices that sort the elements along the axis, equal ones in their order and NaN last.
+/// The `i64` indices that sort the elements along the axis, equal ones in their order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sort {
     /// The axis.
     pub axis: usize,
-    /// The greatest first; NaN last all the same.
+    /// The greatest first.
     pub descending: bool,
+    /// NaN before all numbers, otherwise behind them, whichever way these are sorted.
+    pub nan_first: bool,
 }
 
 impl Sort {
@@ -58,6 +60,7 @@ impl Sort {
                 let (a, b) = (a.float(), b.float());
                 match a.partial_cmp(&b) {
                     Some(order) => order,
+                    None if self.nan_first => return b.is_nan().cmp(&a.is_nan()),
                     None => return a.is_nan().cmp(&b.is_nan()),
                 }
             }
@@ -79,24 +82,26 @@ fn unsure(lane: &[Element], position: usize) -> bool {
 mod tests {
     use super::*;
 
-    fn order(descending: bool, values: &[f64]) -> Vec<f64> {
+    fn order(descending: bool, nan_first: bool, values: &[f64]) -> Vec<f64> {
         let x = Value::floats(DType::F64, &[values.len()], values);
-        let sort = Sort { axis: 0, descending };
+        let sort = Sort { axis: 0, descending, nan_first };
         sort.eval(&Env { dims: &[] }, &[&x], &[values.len()]).unwrap().to_f64()
     }
 
     #[test]
-    fn equal_elements_keep_their_order_and_nan_is_last() {
+    fn equal_elements_keep_their_order_and_nan_is_at_its_end() {
         let values = [2.0, f64::NAN, -0.0, 0.0, f64::INFINITY, 2.0, f64::NEG_INFINITY];
-        assert_eq!(order(false, &values), [6.0, 2.0, 3.0, 0.0, 5.0, 4.0, 1.0]);
-        assert_eq!(order(true, &values), [4.0, 0.0, 5.0, 2.0, 3.0, 6.0, 1.0]);
+        assert_eq!(order(false, false, &values), [6.0, 2.0, 3.0, 0.0, 5.0, 4.0, 1.0]);
+        assert_eq!(order(true, false, &values), [4.0, 0.0, 5.0, 2.0, 3.0, 6.0, 1.0]);
+        assert_eq!(order(true, true, &values), [1.0, 4.0, 0.0, 5.0, 2.0, 3.0, 6.0]);
     }
 
     #[test]
     fn neighbours_within_their_errors_are_unsure() {
         let mut x = Value::floats(DType::F64, &[3], &[1.0, 1.0 + 1e-9, 5.0]);
         x.elements[0].error = 1e-8;
-        let found = Sort { axis: 0, descending: false }.eval(&Env { dims: &[] }, &[&x], &[3]).unwrap();
+        let sort = Sort { axis: 0, descending: false, nan_first: false };
+        let found = sort.eval(&Env { dims: &[] }, &[&x], &[3]).unwrap();
         let errors: Vec<f64> = found.elements.iter().map(|element| element.error).collect();
         assert_eq!(errors, [f64::INFINITY, f64::INFINITY, 0.0]);
     }

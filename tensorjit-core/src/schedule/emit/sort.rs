@@ -131,18 +131,18 @@ impl<'a> Emit<'a> {
         self.lane_loop(extent, sorting.key.size(), 2, &mut |emit, sym| {
             at[sorting.op.axis] = Dim::sym(sym);
             let value = emit.value(sorting.input, &at)?;
-            let key = emit.key_of(value, sorting.key, sorting.op.descending);
+            let key = emit.key_of(value, sorting.key, sorting.op);
             let start = Dim::sym(emit.fresh(Var::Scalar(start)));
             emit.store_at(keys, &(&start + &Dim::sym(sym)), key)
         })
     }
 
     /// An integer that is less where the element comes first.
-    fn key_of(&mut self, value: Val, key: DType, descending: bool) -> Val {
+    fn key_of(&mut self, value: Val, key: DType, op: &Sort) -> Val {
         let dtype = self.b.dtype(value);
         if !dtype.is_float() {
             let whole = self.b.prim(Prim::Convert(key), &[value]);
-            return if descending { self.flipped(whole) } else { whole };
+            return if op.descending { self.flipped(whole) } else { whole };
         }
         // Negative numbers fall as their bits rise, and the zeros are one.
         let zero = self.b.float(dtype, 0.0);
@@ -152,15 +152,17 @@ impl<'a> Emit<'a> {
             DType::I64 => (63, i64::MAX),
             _ => (31, i64::from(i32::MAX)),
         };
+        let end = if op.nan_first { -greatest - 1 } else { greatest };
+        let end = self.b.int(key, end);
         let (width, greatest) = (self.b.int(key, width), self.b.int(key, greatest));
         let sign = self.b.prim(Prim::AShr, &[bits, width]);
         let magnitude = self.b.prim(Prim::And, &[sign, greatest]);
         let mut found = self.b.prim(Prim::Xor, &[bits, magnitude]);
-        if descending {
+        if op.descending {
             found = self.flipped(found);
         }
         let nan = self.b.prim(Prim::Cmp(Cmp::Ne), &[value, value]);
-        self.b.prim(Prim::Select, &[nan, greatest, found])
+        self.b.prim(Prim::Select, &[nan, end, found])
     }
 
     /// An integer whose order is the other way round.
