@@ -56,6 +56,8 @@ impl Checker<'_> {
             BinaryOp::And => (Ew::And, "&"),
             BinaryOp::Or => (Ew::Or, "|"),
             BinaryOp::Xor => (Ew::Xor, "^"),
+            BinaryOp::Shl => (Ew::Shl, "<<"),
+            BinaryOp::Shr => (Ew::Shr, ">>"),
             BinaryOp::MatMul => return self.matmul(left, right, at),
         };
         self.operator(row, text, vec![left, right], at)

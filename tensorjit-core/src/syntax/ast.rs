@@ -422,4 +422,8 @@ pub enum BinaryOp {
     Or,
     /// `^`
     Xor,
+    /// `<<`
+    Shl,
+    /// `>>`
+    Shr,
 }

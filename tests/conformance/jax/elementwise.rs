@@ -34,10 +34,8 @@ const CALLS: &[(&str, &str)] = &[
     ("max", "maximum"),
     ("min", "minimum"),
     ("nextafter", "nextafter"),
-    ("population_count", "popcount"),
+    ("population_count", "count_ones"),
     ("rsqrt", "rsqrt"),
-    ("shift_left", "shift_left"),
-    ("shift_right_arithmetic", "shift_right"),
     ("shift_right_logical", "shift_right_logical"),
     ("sign", "sign"),
     ("sin", "sin"),
@@ -63,6 +61,8 @@ const OPERATORS: &[(&str, &str)] = &[
     ("ne", "!="),
     ("or", "|"),
     ("rem", "%"),
+    ("shift_left", "<<"),
+    ("shift_right_arithmetic", ">>"),
     ("sub", "-"),
     ("xor", "^"),
 ];
@@ -86,6 +86,12 @@ pub(super) fn translate(equation: &Equation<'_>, x: &[Tensor], writer: &mut Writ
         return Some(vec![format!("{text} {operator} {}", b.text)]);
     }
     let written = match (equation.prim, rest) {
+        ("bitcast_convert_type", []) if a.dtype == equation.dtype && a.dtype.is_float() => {
+            format!("from_bits(to_bits({text}))")
+        }
+        ("bitcast_convert_type", []) if a.dtype == equation.dtype => text.clone(),
+        ("bitcast_convert_type", []) if a.dtype.is_float() => format!("to_bits({text})"),
+        ("bitcast_convert_type", []) => format!("from_bits({text})"),
         ("neg", []) => format!("-{text}"),
         ("not", []) => format!("!{text}"),
         ("pow", [b]) if b.dtype != a.dtype => format!("pow({text}, {} as {})", b.text, a.dtype.name()),

@@ -6,6 +6,7 @@
 pub mod formula;
 pub mod row;
 mod arithmetic;
+mod bits;
 mod convert;
 mod exponential;
 mod logic;
@@ -114,6 +115,13 @@ functions! {
     Xor logic::XOR;
     Not logic::NOT;
     Select logic::SELECT;
+    Shl bits::SHL;
+    Shr bits::SHR;
+    ShrLogical bits::SHR_LOGICAL;
+    CountOnes bits::COUNT_ONES;
+    LeadingZeros bits::LEADING_ZEROS;
+    ToBits bits::TO_BITS;
+    FromBits bits::FROM_BITS;
 }
 
 impl Ew {

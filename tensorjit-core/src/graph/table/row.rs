@@ -75,6 +75,12 @@ pub enum TypeRule {
     Float,
     /// Integers of one type, or bools, to the same type.
     Bits,
+    /// Integers of one type to the same type.
+    Int,
+    /// A float to the integer of its width.
+    ToBits,
+    /// An integer to the float of its width.
+    FromBits,
     /// A float to a bool.
     FloatTest,
     /// Numbers of one type to a bool.
@@ -92,7 +98,8 @@ impl TypeRule {
     pub const fn accepts(self) -> &'static [DType] {
         match self {
             TypeRule::Number | TypeRule::Order => &[DType::I32, DType::I64, DType::F32, DType::F64],
-            TypeRule::Float | TypeRule::FloatTest => &[DType::F32, DType::F64],
+            TypeRule::Float | TypeRule::FloatTest | TypeRule::ToBits => &[DType::F32, DType::F64],
+            TypeRule::Int | TypeRule::FromBits => &[DType::I32, DType::I64],
             TypeRule::Bits => &[DType::Bool, DType::I32, DType::I64],
             TypeRule::Equality | TypeRule::Select | TypeRule::Cast(_) => &DType::ALL,
         }
@@ -109,7 +116,15 @@ impl TypeRule {
     /// The element type of the result, where the function works on `dtype`.
     pub const fn result(self, dtype: DType) -> DType {
         match self {
-            TypeRule::Number | TypeRule::Float | TypeRule::Bits | TypeRule::Select => dtype,
+            TypeRule::Number | TypeRule::Float | TypeRule::Bits | TypeRule::Int | TypeRule::Select => dtype,
+            TypeRule::ToBits => match dtype {
+                DType::F32 => DType::I32,
+                _ => DType::I64,
+            },
+            TypeRule::FromBits => match dtype {
+                DType::I32 => DType::F32,
+                _ => DType::F64,
+            },
             TypeRule::FloatTest | TypeRule::Order | TypeRule::Equality => DType::Bool,
             TypeRule::Cast(to) => to,
         }
@@ -121,6 +136,9 @@ impl TypeRule {
             TypeRule::Number => "numbers",
             TypeRule::Float => "floats",
             TypeRule::Bits => "integers and bools",
+            TypeRule::Int => "integers",
+            TypeRule::ToBits => "floats, to integers",
+            TypeRule::FromBits => "integers, to floats",
             TypeRule::FloatTest => "floats, to bool",
             TypeRule::Order => "numbers, to bool",
             TypeRule::Equality => "numbers and bools, to bool",
@@ -144,6 +162,8 @@ pub enum Eval {
     Relation(fn(Option<std::cmp::Ordering>) -> bool),
     /// Bit by bit; a bool is the lowest bit.
     Bits(fn(&[i64]) -> i64),
+    /// What depends on the element type itself, such as on its width; `None` for operands of other types.
+    Typed(fn(DType, &[Scalar]) -> Option<Scalar>),
     /// The second or the third operand, by the first.
     Select,
     /// A conversion.
@@ -177,6 +197,7 @@ impl Eval {
             (Eval::Bits(f), [Scalar::Bool(_), ..]) => {
                 Ok(Scalar::Bool(f(gather(args, bits, &mut [0; MAX_ARITY])?) & 1 == 1))
             }
+            (Eval::Typed(f), _) => f(dtype, args).ok_or_else(|| wrong(args)),
             (Eval::Select, [Scalar::Bool(mask), a, b]) => Ok(if *mask { *a } else { *b }),
             (Eval::Cast(to), [x]) => Ok(cast(to, *x)),
             _ => Err(wrong(args)),

@@ -16,6 +16,7 @@ pub(super) enum Level {
     Or,
     Xor,
     And,
+    Shift,
     Sum,
     Product,
 }
@@ -32,6 +33,8 @@ fn binary(op: &str) -> Option<(Level, BinaryOp)> {
         "|" => (Level::Or, BinaryOp::Or),
         "^" => (Level::Xor, BinaryOp::Xor),
         "&" => (Level::And, BinaryOp::And),
+        "<<" => (Level::Shift, BinaryOp::Shl),
+        ">>" => (Level::Shift, BinaryOp::Shr),
         "+" => (Level::Sum, BinaryOp::Add),
         "-" => (Level::Sum, BinaryOp::Sub),
         "*" => (Level::Product, BinaryOp::Mul),
@@ -48,7 +51,8 @@ impl Level {
             Level::Compare => Level::Or,
             Level::Or => Level::Xor,
             Level::Xor => Level::And,
-            Level::And => Level::Sum,
+            Level::And => Level::Shift,
+            Level::Shift => Level::Sum,
             Level::Sum => Level::Product,
             Level::Product => return None,
         })
@@ -111,7 +115,6 @@ impl Parser {
                 "`||` is not part of the language",
                 "`|` is elementwise and binds tighter than comparisons: write `(a < b) | (c < d)`",
             ),
-            "<<" | ">>" => ("there are no shifts", "multiply or divide by a power of two"),
             _ => return Ok(()),
         };
         let at = self.here();

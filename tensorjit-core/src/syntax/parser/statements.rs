@@ -19,6 +19,8 @@ fn compound(op: &str) -> Option<BinaryOp> {
         "&=" => BinaryOp::And,
         "|=" => BinaryOp::Or,
         "^=" => BinaryOp::Xor,
+        "<<=" => BinaryOp::Shl,
+        ">>=" => BinaryOp::Shr,
         _ => return None,
     })
 }

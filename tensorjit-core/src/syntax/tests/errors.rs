@@ -307,9 +307,6 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("fn f() { a || b }", &[
         "1:12 rust-construct: `||` is not part of the language | `|` is elementwise and binds tighter than comparisons: write `(a < b) | (c < d)`",
     ]),
-    ("fn f() { a << 2 }", &[
-        "1:12 rust-construct: there are no shifts | multiply or divide by a power of two",
-    ]),
     ("fn f() { &x }", &[
         "1:10 rust-construct: there are no references in expressions | write the name itself; values are never moved",
     ]),

@@ -76,6 +76,8 @@ fn binary(op: BinaryOp) -> &'static str {
         BinaryOp::And => "&",
         BinaryOp::Or => "|",
         BinaryOp::Xor => "^",
+        BinaryOp::Shl => "<<",
+        BinaryOp::Shr => ">>",
     }
 }
 

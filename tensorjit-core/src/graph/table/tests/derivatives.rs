@@ -18,7 +18,9 @@ fn partials(ew: Ew, args: &[f64]) -> Vec<f64> {
 fn derivatives_are_those_of_central_differences() {
     let mut random = Random(7);
     let step = 1e-4;
-    let with_floats = |ew: &&Ew| ew.row().types.accepts().contains(&DType::F64);
+    // The bits of a float are no function of it that has a derivative.
+    let with_floats =
+        |ew: &&Ew| ew.row().types.accepts().contains(&DType::F64) && ew.row().types != TypeRule::ToBits;
     for ew in Ew::ALL.iter().copied().filter(|ew| with_floats(&ew)) {
         for _ in 0..200 {
             let args = sample(ew, &mut random);

@@ -117,11 +117,43 @@ fn integers_wrap_and_divide_by_zero() {
         (Ew::And, DType::I64, vec![12, 10], 8),
         (Ew::Or, DType::I64, vec![12, 10], 14),
         (Ew::Xor, DType::I64, vec![12, 10], 6),
+        (Ew::Shl, DType::I32, vec![3, 31], least),
+        (Ew::Shl, DType::I64, vec![3, 31], 3 << 31),
+        (Ew::Shl, DType::I32, vec![3, 32], 0),
+        (Ew::Shl, DType::I32, vec![3, -1], 0),
+        (Ew::Shr, DType::I32, vec![-5, 1], -3),
+        (Ew::Shr, DType::I32, vec![-5, 32], -1),
+        (Ew::Shr, DType::I64, vec![5, -1], 0),
+        (Ew::ShrLogical, DType::I32, vec![-1, 28], 15),
+        (Ew::ShrLogical, DType::I64, vec![-1, 60], 15),
+        (Ew::ShrLogical, DType::I64, vec![-1, 64], 0),
+        (Ew::CountOnes, DType::I32, vec![-1], 32),
+        (Ew::CountOnes, DType::I64, vec![-1], 64),
+        (Ew::CountOnes, DType::I32, vec![0x0f0_0101], 6),
+        (Ew::LeadingZeros, DType::I32, vec![0], 32),
+        (Ew::LeadingZeros, DType::I32, vec![1], 31),
+        (Ew::LeadingZeros, DType::I64, vec![-1], 0),
+        (Ew::LeadingZeros, DType::I64, vec![0xffff], 48),
         (Ew::Cast(DType::I32), DType::I64, vec![most + 1], least),
         (Ew::Cast(DType::I64), DType::I32, vec![least], least),
     ] {
         let args: Vec<Scalar> = args.into_iter().map(Scalar::Int).collect();
         assert_eq!(ew.eval(dtype, &args), Ok(Scalar::Int(expected)), "{ew:?} {dtype:?} {args:?}");
+    }
+}
+
+#[test]
+fn floats_and_their_bits() {
+    for (dtype, x, bits) in [
+        (DType::F32, 1.0, 0x3f80_0000),
+        (DType::F32, -0.0, i64::from(i32::MIN)),
+        (DType::F64, 1.0, 0x3ff0_0000_0000_0000),
+        (DType::F64, f64::NEG_INFINITY, 0xfff0_0000_0000_0000_u64 as i64),
+        (DType::F64, 5e-324, 1),
+    ] {
+        let int = if dtype == DType::F32 { DType::I32 } else { DType::I64 };
+        assert_eq!(Ew::ToBits.fold(dtype, &[Scalar::Float(x)]), Ok(Scalar::Int(bits)), "{x}");
+        assert_eq!(Ew::FromBits.fold(int, &[Scalar::Int(bits)]), Ok(Scalar::Float(x)), "{bits:x}");
     }
 }
 
