@@ -7,7 +7,33 @@ use crate::text::{Tensor, Writer, tuple};
 /// Why a case is not run.
 pub(crate) type Missing = String;
 
-/// A function in the language.
+/// A function in the language, its arguments, and what it must give.
+pub(crate) trait Subject {
+    /// The text, given conditions and the types of results that are not those of the file.
+    fn text(&self, clauses: &[String], types: &[Option<String>]) -> String;
+
+    /// The arguments.
+    fn inputs(&self) -> Vec<Value>;
+
+    /// What the results must be.
+    fn expected(&self) -> impl Iterator<Item = &Expected>;
+
+    /// Whether an extent is a symbol.
+    fn is_symbolic(&self) -> bool;
+
+    /// The value of a symbol that is no extent of an argument.
+    fn size(&self, _symbol: &str) -> Option<i64> {
+        None
+    }
+
+    /// Whether a result may be as far off as the oracle's bound allows, where that is more than the tolerance.
+    const BOUNDED: bool = true;
+
+    /// Whether cases have one text, for which it is compiled once.
+    const SHARED: bool = false;
+}
+
+/// A function that is written by translations.
 pub(crate) struct Case {
     params: Vec<(Tensor, Value)>,
     results: Vec<(String, Expected)>,
@@ -43,14 +69,14 @@ impl Case {
     pub(crate) fn result(&mut self, text: String, expected: Expected) {
         self.results.push((text, expected));
     }
+}
 
-    /// Whether an extent is a symbol.
-    pub(crate) fn is_symbolic(&self) -> bool {
+impl Subject for Case {
+    fn is_symbolic(&self) -> bool {
         self.writer.symbols().next().is_some()
     }
 
-    /// The text, given conditions and the types of results that are not those of the file.
-    pub(crate) fn text(&self, clauses: &[String], types: &[Option<String>]) -> String {
+    fn text(&self, clauses: &[String], types: &[Option<String>]) -> String {
         let symbols: Vec<String> = self.writer.symbols().map(|extent| self.writer.extent(extent)).collect();
         let symbols = if symbols.is_empty() { String::new() } else { format!("<{}>", symbols.join(", ")) };
         let params = self
@@ -75,13 +101,11 @@ impl Case {
         )
     }
 
-    /// The arguments.
-    pub(crate) fn inputs(&self) -> Vec<Value> {
+    fn inputs(&self) -> Vec<Value> {
         self.params.iter().map(|(_, value)| value.clone()).collect()
     }
 
-    /// What the results must be.
-    pub(crate) fn expected(&self) -> impl Iterator<Item = &Expected> {
+    fn expected(&self) -> impl Iterator<Item = &Expected> {
         self.results.iter().map(|(_, expected)| expected)
     }
 }

@@ -7,6 +7,7 @@
 
 mod arrays;
 mod case;
+mod gradbench;
 mod jax;
 mod onnx;
 mod report;

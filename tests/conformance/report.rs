@@ -7,14 +7,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::case::{Case, Missing};
+use crate::case::{Case, Missing, Subject};
 use crate::run;
 
 /// A case by name: its group, and how it is written with constants or with symbols.
-pub(crate) struct Entry<'s> {
+pub(crate) struct Entry<'s, S = Case> {
     pub(crate) name: String,
     pub(crate) group: String,
-    pub(crate) build: Box<dyn Fn(bool) -> Result<Case, Missing> + Sync + Send + 's>,
+    pub(crate) build: Box<dyn Fn(bool) -> Result<S, Missing> + Sync + Send + 's>,
 }
 
 /// How many cases at least do what.
@@ -34,9 +34,9 @@ enum Outcome {
 }
 
 /// Runs all, writes the report, and demands the floors of the groups.
-pub(crate) fn suite(name: &str, entries: &[Entry<'_>], floors: &[(&str, Floor)]) {
+pub(crate) fn suite<S: Subject>(name: &str, entries: &[Entry<'_, S>], floors: &[(&str, Floor)]) {
     let only = std::env::var("CASE").ok();
-    let chosen: Vec<&Entry<'_>> =
+    let chosen: Vec<&Entry<'_, S>> =
         entries.iter().filter(|entry| only.as_ref().is_none_or(|only| entry.name.contains(only))).collect();
     let (next, outcomes) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     thread::scope(|scope| {
@@ -87,7 +87,7 @@ pub(crate) fn suite(name: &str, entries: &[Entry<'_>], floors: &[(&str, Floor)])
     }
 }
 
-fn one(entry: &Entry<'_>) -> Outcome {
+fn one<S: Subject>(entry: &Entry<'_, S>) -> Outcome {
     let case = match (entry.build)(false) {
         Ok(case) => case,
         Err(reason) => return Outcome::Missing(reason),

@@ -54,10 +54,14 @@ impl<'a> Arena<'a> {
     }
 
     /// Memory from group `first` to group `last`: neighbouring pieces that are free, of just this size where there
-    /// are such, else the first that suffice at every call; or new memory at the end.
+    /// are such, else the first that suffice at every call; or new memory at the end.  No bytes take no piece, so
+    /// that no two pieces have one offset.
     pub(super) fn take(&mut self, bytes: &Dim, first: usize, last: usize) -> Dim {
         let align = Dim::constant(ALIGN);
         let bytes = self.facts.normalize(&(&bytes.ceil_div(&align) * &align));
+        if bytes.is(0) {
+            return Dim::default();
+        }
         self.uses.push(Use { bytes: bytes.clone(), first, last });
         let exact = self.pieces.iter().position(|piece| piece.last < first && piece.bytes == bytes);
         if let Some(exact) = exact {
@@ -161,6 +165,17 @@ mod tests {
         assert_eq!(arena.take(&kib(3), 1, 2), kib(1), "the rest");
         assert_eq!(arena.take(&kib(6), 3, 3), kib(0), "neighbours together");
         assert_eq!(arena.bytes(), kib(6));
+    }
+
+    #[test]
+    fn a_piece_that_is_kept_is_in_use_though_an_empty_one_was_asked_for_before() {
+        let facts = facts();
+        let mut arena = Arena::new(&facts);
+        arena.take(&kib(0), 0, 2);
+        let piece = arena.take(&kib(1), 0, 1);
+        arena.take(&kib(0), 1, 1);
+        arena.keep(&piece, 1, 3);
+        assert_ne!(arena.take(&kib(1), 2, 2), piece);
     }
 
     #[test]

@@ -386,6 +386,9 @@ impl<'a> Placer<'a> {
             return None;
         }
         let ty = self.graph.ty(map.node);
+        if volume(&ty.shape).is(0) {
+            return None;
+        }
         let last = self.strip_of.get(last).map_or(last, |strip| strip.groups.end - 1);
         let operands = map.reads.iter().filter_map(|(leaf, _)| Some((leaf, *self.by_node.get(leaf)?)));
         for (leaf, operand) in operands {
