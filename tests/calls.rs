@@ -46,6 +46,13 @@ tensor_fn! {
         (select(mask & all, a, b), !mask)
     }
 
+    /// Bytes in and out, wide sums, and indices that are checked.
+    pub fn histogram<N, M>(x: u8[N, M], index: u16[N], large: &mut u64) -> (u8[N, M], i8, i16[256], u64[N]) where N >= 1 {
+        large = large + sum(x as u64);
+        let counts = scatter_add(zeros([256]), reshape(x, [N * M]), ones([N * M]));
+        (x + 200, -1, counts, (iota(N) as u64)[index] + large)
+    }
+
     pub fn cube<A, B, C>(x: f32[A, B, C]) -> f32[C, A, B] {
         permute(x, axes = (2, 0, 1))
     }
@@ -159,6 +166,24 @@ fn errors_say_what_was_expected() {
     assert_eq!(error.to_string(), "pick: argument `index`, position [1]: expected an index in 0..3, found 3");
     assert_eq!(error.position(), Some(&[1][..]));
     assert_eq!(pick(&[], &[0]).unwrap_err().kind(), ErrorKind::Bounds);
+}
+
+#[test]
+fn integers_of_all_sizes_come_and_go() {
+    let x = Array2::from_shape_fn((3, 50), |(i, j)| (i * 50 + j) as u8);
+    let mut large = u64::MAX - 11_174;
+    let result = histogram(x.t().slice(s![..;-1, ..]).reversed_axes(), &[2_u16, 0, 1], &mut large);
+    let (moved, least, counts, places) = result.expect("it is legal");
+    assert_eq!(large, 0);
+    assert_eq!(moved, x.slice(s![.., ..;-1]).mapv(|x| x.wrapping_add(200)));
+    assert_eq!(least, -1_i8);
+    assert!(counts.iter().enumerate().all(|(value, count)| *count == i16::from(value < 150)));
+    assert_eq!(places, array![2_u64, 0, 1]);
+    let refused = histogram(&x, &[0_u16, 3, 1], &mut large);
+    assert_eq!(
+        text(refused),
+        "histogram: argument `index`, position [1]: expected an index in 0..3, found 3"
+    );
 }
 
 #[test]

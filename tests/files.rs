@@ -12,7 +12,7 @@ tensor_fn! {
     pub struct Layer<I, O> { wq: f32[I, O], b: f64[O] }
 
     /// Every element type.
-    pub struct Model<I, O> { layers: [Layer<I, O>; 3], step: i64, mask: bool[O], scale: f32, ids: i32[2] }
+    pub struct Model<I, O> { layers: [Layer<I, O>; 3], step: i64, mask: bool[O], scale: f32, ids: i32[2], bytes: u8[3], words: i16, wide: u64[2] }
 }
 
 /// How a format is saved and loaded.
@@ -53,6 +53,9 @@ fn model() -> Model {
         LeafMut::F64(mut leaf) => leaf.mapv_inplace(|_| f64::from(next()) + 1e-9),
         LeafMut::I32(mut leaf) => leaf.mapv_inplace(|_| -next()),
         LeafMut::I64(mut leaf) => leaf.mapv_inplace(|_| i64::from(next()) << 40),
+        LeafMut::U8(mut leaf) => leaf.mapv_inplace(|_| next() as u8 + 200),
+        LeafMut::I16(mut leaf) => leaf.mapv_inplace(|_| -(next() as i16)),
+        LeafMut::U64(mut leaf) => leaf.mapv_inplace(|_| u64::MAX - next() as u64),
         LeafMut::Bool(mut leaf) => leaf.mapv_inplace(|_| next() % 2 == 0),
         _ => unreachable!(),
     })

@@ -58,7 +58,7 @@ pub enum Prim {
     /// `a * 2^b` rounded once, where `a` is NaN or has a magnitude between 1/2 and 2, or 0, and `b` is an integer
     /// whose half is the exponent of a normal number.
     Scale,
-    /// Comparison; the result is `Bool`.  Integers compare signed; `Bool` only by `Eq` and `Ne`.
+    /// Comparison; the result is `Bool`.  Integers compare by their type; `Bool` only by `Eq` and `Ne`.
     Cmp(Cmp),
     /// `mask ? a : b`.
     Select,
@@ -72,15 +72,15 @@ pub enum Prim {
     Shl,
     /// Shift right, zeros enter.
     LShr,
-    /// Shift right, the sign enters.
+    /// Shift right of signed integers, the sign enters.
     AShr,
-    /// Signed quotient, truncated; the operands are such that it does not trap.
+    /// Integer quotient, truncated; the operands are such that it does not trap.
     IDiv,
-    /// Signed remainder, sign of the dividend; the operands are such that it does not trap.
+    /// Integer remainder, sign of the dividend; the operands are such that it does not trap.
     IRem,
     /// The same bits as another type of the same width.
     Bitcast(DType),
-    /// Numeric conversion to the type: integers extend by sign or truncate by wrapping; integer to float and
+    /// Numeric conversion to the type: integers extend by their sign, if any, or truncate by wrapping; integer to float and
     /// float to float round to nearest even; float to integer truncates and is defined only in range;
     /// `Bool` to a number gives 0 or 1.
     Convert(DType),

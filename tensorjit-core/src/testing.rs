@@ -268,10 +268,10 @@ pub fn sample(dtype: DType, shape: &[usize], seed: u64) -> Value {
     let numbers: Vec<f64> = (0..count).map(|_| next()).collect();
     match dtype {
         DType::Bool => Value::bools(shape, &numbers.iter().map(|x| *x > 0.0).collect::<Vec<_>>()),
-        DType::I32 | DType::I64 => {
+        dtype if dtype.is_int() => {
             Value::ints(dtype, shape, &numbers.iter().map(|x| (x * 4.0 + 4.0) as i64).collect::<Vec<_>>())
         }
-        DType::F32 | DType::F64 => Value::floats(dtype, shape, &numbers),
+        _ => Value::floats(dtype, shape, &numbers),
     }
 }
 
@@ -287,8 +287,8 @@ pub fn bytes_of(value: &Value) -> Vec<u8> {
         match (element.scalar, value.dtype) {
             (Scalar::Float(x), DType::F32) => bytes.extend((x as f32).to_ne_bytes()),
             (Scalar::Float(x), _) => bytes.extend(x.to_ne_bytes()),
-            (Scalar::Int(x), DType::I32) => bytes.extend((x as i32).to_ne_bytes()),
-            (Scalar::Int(x), _) => bytes.extend(x.to_ne_bytes()),
+            // The targets are little-endian.
+            (Scalar::Int(x), dtype) => bytes.extend(&x.to_le_bytes()[..dtype.size()]),
             (Scalar::Bool(x), _) => bytes.push(x.into()),
         }
     }
@@ -311,10 +311,10 @@ pub fn value_of(env: &Env<'_>, ty: &Type, bytes: &[u8]) -> Result<Value, Bug> {
             Value::floats(ty.dtype, &shape, &values)
         }
         DType::F64 => Value::floats(ty.dtype, &shape, &words.map(f64::from_ne_bytes).collect::<Vec<_>>()),
-        DType::I32 | DType::I64 => {
-            Value::ints(ty.dtype, &shape, &words.map(i64::from_ne_bytes).collect::<Vec<_>>())
+        dtype if dtype.is_int() => {
+            Value::ints(dtype, &shape, &words.map(i64::from_ne_bytes).collect::<Vec<_>>())
         }
-        DType::Bool => {
+        _ => {
             if let Some(byte) = bytes.iter().find(|byte| **byte > 1) {
                 return Err(Bug::new("testing", format!("a bool is stored as {byte}")));
             }

@@ -4,7 +4,7 @@
 //! it binds the dimensions from the arguments' axes, checks them, reserves the workspace, and jumps.
 
 /// Which contract this is; it is raised with every change to what an entry is handed.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The type of a tensor's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -12,10 +12,22 @@ pub const VERSION: u32 = 2;
 pub enum DType {
     /// Truth values, one byte each, 0 or 1.
     Bool,
+    /// 8-bit signed integers.
+    I8,
+    /// 16-bit signed integers.
+    I16,
     /// 32-bit signed integers.
     I32,
     /// 64-bit signed integers.
     I64,
+    /// 8-bit unsigned integers.
+    U8,
+    /// 16-bit unsigned integers.
+    U16,
+    /// 32-bit unsigned integers.
+    U32,
+    /// 64-bit unsigned integers.
+    U64,
     /// IEEE binary32.
     F32,
     /// IEEE binary64.
@@ -24,14 +36,27 @@ pub enum DType {
 
 impl DType {
     /// All element types.
-    pub const ALL: [DType; 5] = [DType::Bool, DType::I32, DType::I64, DType::F32, DType::F64];
+    pub const ALL: [DType; 11] = [
+        DType::Bool,
+        DType::I8,
+        DType::I16,
+        DType::I32,
+        DType::I64,
+        DType::U8,
+        DType::U16,
+        DType::U32,
+        DType::U64,
+        DType::F32,
+        DType::F64,
+    ];
 
     /// Bytes of one element in memory.
     pub const fn size(self) -> usize {
         match self {
-            DType::Bool => 1,
-            DType::I32 | DType::F32 => 4,
-            DType::I64 | DType::F64 => 8,
+            DType::Bool | DType::I8 | DType::U8 => 1,
+            DType::I16 | DType::U16 => 2,
+            DType::I32 | DType::U32 | DType::F32 => 4,
+            DType::I64 | DType::U64 | DType::F64 => 8,
         }
     }
 
@@ -39,8 +64,14 @@ impl DType {
     pub const fn name(self) -> &'static str {
         match self {
             DType::Bool => "bool",
+            DType::I8 => "i8",
+            DType::I16 => "i16",
             DType::I32 => "i32",
             DType::I64 => "i64",
+            DType::U8 => "u8",
+            DType::U16 => "u16",
+            DType::U32 => "u32",
+            DType::U64 => "u64",
             DType::F32 => "f32",
             DType::F64 => "f64",
         }
@@ -51,9 +82,32 @@ impl DType {
         matches!(self, DType::F32 | DType::F64)
     }
 
-    /// Whether it is a signed integer type.
+    /// Whether it is an integer type.
     pub const fn is_int(self) -> bool {
-        matches!(self, DType::I32 | DType::I64)
+        self.is_unsigned() || matches!(self, DType::I8 | DType::I16 | DType::I32 | DType::I64)
+    }
+
+    /// Whether it is an unsigned integer type.
+    pub const fn is_unsigned(self) -> bool {
+        matches!(self, DType::U8 | DType::U16 | DType::U32 | DType::U64)
+    }
+
+    /// The least and the greatest value of an integer type.
+    pub const fn bounds(self) -> (i128, i128) {
+        let values = 1_i128 << (8 * self.size());
+        if self.is_unsigned() { (0, values - 1) } else { (-values / 2, values / 2 - 1) }
+    }
+
+    /// Whether every value of another integer type is one of this integer type.
+    pub const fn holds(self, other: DType) -> bool {
+        let ((low, high), (least, greatest)) = (self.bounds(), other.bounds());
+        low <= least && greatest <= high
+    }
+
+    /// The value of an integer type that is equal modulo the number of its values.
+    pub const fn wrap(self, value: i128) -> i128 {
+        let (least, greatest) = self.bounds();
+        least + value.wrapping_sub(least).rem_euclid(greatest - least + 1)
     }
 }
 

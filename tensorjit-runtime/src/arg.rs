@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{ArrayBase, ArrayRef, ArrayView, ArrayViewMut, Data, DataMut, Dimension, Ix1, Ix2, Ix3, Ix4};
 
 use crate::abi::DType;
+use crate::elements::for_elements;
 
 /// The highest rank of an argument or a result.
 pub const MAX_RANK: usize = 6;
@@ -15,21 +16,21 @@ mod sealed {
     pub trait ArgMut<T, D> {}
 }
 
-/// An element type of tensors: `f32`, `f64`, `i32`, `i64` or `bool`.
+/// An element type of tensors: `f32`, `f64`, `bool`, and the integers of 8 to 64 bits, signed and not.
 pub trait Element: sealed::Element + Copy + 'static {
     /// Its description.
     const DTYPE: DType;
 }
 
 macro_rules! elements {
-    ($($rust:ty = $dtype:ident),*) => { $(
+    ($($variant:ident: $rust:ty,)*) => { $(
         impl sealed::Element for $rust {}
         impl Element for $rust {
-            const DTYPE: DType = DType::$dtype;
+            const DTYPE: DType = DType::$variant;
         }
     )* };
 }
-elements!(bool = Bool, i32 = I32, i64 = I64, f32 = F32, f64 = F64);
+for_elements!(elements);
 
 /// Where an argument lies: address, extents, strides, element type.
 ///

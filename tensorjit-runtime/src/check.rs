@@ -187,8 +187,14 @@ fn check_index(param: usize, arg: &ArgView<'_>, bound: &DimExpr, symbols: &[i64]
     // SAFETY: the description promises live, initialised elements of this type.
     let mut look = |index: &[usize], offset: isize, length: usize, stride: isize| unsafe {
         let found = match arg.dtype {
+            DType::I8 => outside(arg.data.cast::<i8>().offset(offset), length, stride, bound),
+            DType::I16 => outside(arg.data.cast::<i16>().offset(offset), length, stride, bound),
             DType::I32 => outside(arg.data.cast::<i32>().offset(offset), length, stride, bound),
-            DType::I64 => outside(arg.data.cast::<i64>().offset(offset), length, stride, bound),
+            // An integer that is negative as a signed one is beyond every bound.
+            DType::I64 | DType::U64 => outside(arg.data.cast::<i64>().offset(offset), length, stride, bound),
+            DType::U8 => outside(arg.data.cast::<u8>().offset(offset), length, stride, bound),
+            DType::U16 => outside(arg.data.cast::<u16>().offset(offset), length, stride, bound),
+            DType::U32 => outside(arg.data.cast::<u32>().offset(offset), length, stride, bound),
             DType::Bool | DType::F32 | DType::F64 => None,
         };
         if let Some((place, found)) = found {
@@ -197,6 +203,7 @@ fn check_index(param: usize, arg: &ArgView<'_>, bound: &DimExpr, symbols: &[i64]
             if rank > 0 {
                 position[rank - 1] = place;
             }
+            let found = if arg.dtype == DType::U64 { i128::from(found as u64) } else { found.into() };
             fault = Err(Fault::Index { param, position, rank, bound, found });
         }
         found.is_some()

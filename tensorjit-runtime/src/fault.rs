@@ -30,7 +30,7 @@ pub(crate) enum Fault {
     /// A side of a condition overflows.
     ConditionOverflow { check: usize },
     /// An element of an index tensor is out of range.
-    Index { param: usize, position: [usize; MAX_RANK], rank: usize, bound: i64, found: i64 },
+    Index { param: usize, position: [usize; MAX_RANK], rank: usize, bound: i64, found: i128 },
     /// The bound of an index tensor overflows.
     IndexOverflow { param: usize },
     /// The expression of an axis overflows.

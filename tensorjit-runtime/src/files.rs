@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use ndarray::ArrayD;
 
 use crate::abi::DType;
+use crate::elements::for_elements;
 use crate::leaves::{LeafMut, Leaves};
 
 /// Why a struct could not be saved or loaded.
@@ -107,39 +108,33 @@ impl Problem {
     }
 }
 
-/// The elements of a tensor of a file.
-enum Loaded {
-    F32(ArrayD<f32>),
-    F64(ArrayD<f64>),
-    I32(ArrayD<i32>),
-    I64(ArrayD<i64>),
-    Bool(ArrayD<bool>),
-}
-
-impl Loaded {
-    fn shape(&self) -> &[usize] {
-        match self {
-            Loaded::F32(array) => array.shape(),
-            Loaded::F64(array) => array.shape(),
-            Loaded::I32(array) => array.shape(),
-            Loaded::I64(array) => array.shape(),
-            Loaded::Bool(array) => array.shape(),
+/// Declares [`Loaded`].
+macro_rules! loaded {
+    ($($variant:ident: $rust:ty,)*) => {
+        /// The elements of a tensor of a file.
+        enum Loaded {
+            $($variant(ArrayD<$rust>),)*
         }
-    }
 
-    /// Writes the elements to a leaf of the same type and shape.
-    fn store(self, leaf: LeafMut<'_>) {
-        match (self, leaf) {
-            (Loaded::F32(array), LeafMut::F32(mut leaf)) => leaf.assign(&array),
-            (Loaded::F64(array), LeafMut::F64(mut leaf)) => leaf.assign(&array),
-            (Loaded::I32(array), LeafMut::I32(mut leaf)) => leaf.assign(&array),
-            (Loaded::I64(array), LeafMut::I64(mut leaf)) => leaf.assign(&array),
-            (Loaded::Bool(array), LeafMut::Bool(mut leaf)) => leaf.assign(&array),
-            // `read` gives the type that it was asked for.
-            _ => {}
+        impl Loaded {
+            fn shape(&self) -> &[usize] {
+                match self {
+                    $(Loaded::$variant(array) => array.shape(),)*
+                }
+            }
+
+            /// Writes the elements to a leaf of the same type and shape.
+            fn store(self, leaf: LeafMut<'_>) {
+                match (self, leaf) {
+                    $((Loaded::$variant(array), LeafMut::$variant(mut leaf)) => leaf.assign(&array),)*
+                    // `read` gives the type that it was asked for.
+                    _ => {}
+                }
+            }
         }
-    }
+    };
 }
+for_elements!(loaded);
 
 /// Loads every leaf; `read` gives the elements under a name as the element type, whatever their shape.
 fn load(

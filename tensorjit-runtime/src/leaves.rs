@@ -5,39 +5,62 @@ use ndarray::{Array, ArrayViewD, ArrayViewMutD, Axis, Dimension};
 use crate::abi::{DType, DimExpr};
 use crate::arg::{Arg, ArgMut, ArgView};
 use crate::dims::eval;
+use crate::elements::for_elements;
 use crate::outputs::Output;
 
-/// A leaf that is read: its elements by their type.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Leaf<'a> {
-    /// `f32`
-    F32(ArrayViewD<'a, f32>),
-    /// `f64`
-    F64(ArrayViewD<'a, f64>),
-    /// `i32`
-    I32(ArrayViewD<'a, i32>),
-    /// `i64`
-    I64(ArrayViewD<'a, i64>),
-    /// `bool`
-    Bool(ArrayViewD<'a, bool>),
-}
+/// Declares [`Leaf`] and [`LeafMut`].
+macro_rules! leaf_enums {
+    ($($variant:ident: $rust:ty,)*) => {
+        /// A leaf that is read: its elements by their type.
+        #[derive(Clone, Debug, PartialEq)]
+        #[non_exhaustive]
+        pub enum Leaf<'a> {
+            $(#[doc = concat!("`", stringify!($rust), "`")]
+            $variant(ArrayViewD<'a, $rust>),)*
+        }
 
-/// A leaf that may be written: its elements by their type.
-#[derive(Debug, PartialEq)]
-#[non_exhaustive]
-pub enum LeafMut<'a> {
-    /// `f32`
-    F32(ArrayViewMutD<'a, f32>),
-    /// `f64`
-    F64(ArrayViewMutD<'a, f64>),
-    /// `i32`
-    I32(ArrayViewMutD<'a, i32>),
-    /// `i64`
-    I64(ArrayViewMutD<'a, i64>),
-    /// `bool`
-    Bool(ArrayViewMutD<'a, bool>),
+        /// A leaf that may be written: its elements by their type.
+        #[derive(Debug, PartialEq)]
+        #[non_exhaustive]
+        pub enum LeafMut<'a> {
+            $(#[doc = concat!("`", stringify!($rust), "`")]
+            $variant(ArrayViewMutD<'a, $rust>),)*
+        }
+
+        impl Leaf<'_> {
+            /// The element type.
+            pub fn dtype(&self) -> DType {
+                match self {
+                    $(Leaf::$variant(_) => DType::$variant,)*
+                }
+            }
+
+            /// The extents; none for a scalar.
+            pub fn shape(&self) -> &[usize] {
+                match self {
+                    $(Leaf::$variant(view) => view.shape(),)*
+                }
+            }
+        }
+
+        impl LeafMut<'_> {
+            /// The element type.
+            pub fn dtype(&self) -> DType {
+                match self {
+                    $(LeafMut::$variant(_) => DType::$variant,)*
+                }
+            }
+
+            /// The extents; none for a scalar.
+            pub fn shape(&self) -> &[usize] {
+                match self {
+                    $(LeafMut::$variant(view) => view.shape(),)*
+                }
+            }
+        }
+    };
 }
+for_elements!(leaf_enums);
 
 /// The place of a leaf in the value that is walked: fields and positions from the outside in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -86,54 +109,6 @@ pub trait Leaves: Sized {
     fn map(mut self, mut change: impl FnMut(&str, LeafMut<'_>)) -> Self {
         self.walk_mut(&mut Path::default(), &mut |name, leaf| change(name, leaf));
         self
-    }
-}
-
-impl Leaf<'_> {
-    /// The element type.
-    pub fn dtype(&self) -> DType {
-        match self {
-            Leaf::F32(_) => DType::F32,
-            Leaf::F64(_) => DType::F64,
-            Leaf::I32(_) => DType::I32,
-            Leaf::I64(_) => DType::I64,
-            Leaf::Bool(_) => DType::Bool,
-        }
-    }
-
-    /// The extents; none for a scalar.
-    pub fn shape(&self) -> &[usize] {
-        match self {
-            Leaf::F32(view) => view.shape(),
-            Leaf::F64(view) => view.shape(),
-            Leaf::I32(view) => view.shape(),
-            Leaf::I64(view) => view.shape(),
-            Leaf::Bool(view) => view.shape(),
-        }
-    }
-}
-
-impl LeafMut<'_> {
-    /// The element type.
-    pub fn dtype(&self) -> DType {
-        match self {
-            LeafMut::F32(_) => DType::F32,
-            LeafMut::F64(_) => DType::F64,
-            LeafMut::I32(_) => DType::I32,
-            LeafMut::I64(_) => DType::I64,
-            LeafMut::Bool(_) => DType::Bool,
-        }
-    }
-
-    /// The extents; none for a scalar.
-    pub fn shape(&self) -> &[usize] {
-        match self {
-            LeafMut::F32(view) => view.shape(),
-            LeafMut::F64(view) => view.shape(),
-            LeafMut::I32(view) => view.shape(),
-            LeafMut::I64(view) => view.shape(),
-            LeafMut::Bool(view) => view.shape(),
-        }
     }
 }
 
@@ -192,7 +167,7 @@ pub fn extent(expr: &DimExpr, dims: &[usize]) -> usize {
 
 /// Tensors and scalars of one element type.
 macro_rules! leaves {
-    ($($rust:ty = $variant:ident),*) => { $(
+    ($($variant:ident: $rust:ty,)*) => { $(
         impl<D: Dimension> Leaves for Array<$rust, D> {
             fn walk<'a>(&'a self, path: &mut Path, visit: &mut dyn FnMut(&str, Leaf<'a>)) {
                 visit(&path.0, Leaf::$variant(self.view().into_dyn()));
@@ -245,7 +220,7 @@ macro_rules! leaves {
     )* };
 }
 
-leaves!(f32 = F32, f64 = F64, i32 = I32, i64 = I64, bool = Bool);
+for_elements!(leaves);
 
 impl<L: Leaves, const N: usize> Leaves for [L; N] {
     fn walk<'a>(&'a self, path: &mut Path, visit: &mut dyn FnMut(&str, Leaf<'a>)) {

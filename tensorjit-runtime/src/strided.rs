@@ -63,6 +63,7 @@ impl ArgView<'_> {
         unsafe {
             match self.dtype.size() {
                 1 => Copier::<u8>::new(self, dense, direction).run(),
+                2 => Copier::<u16>::new(self, dense.cast(), direction).run(),
                 4 => Copier::<u32>::new(self, dense.cast(), direction).run(),
                 _ => Copier::<u64>::new(self, dense.cast(), direction).run(),
             }
@@ -268,6 +269,8 @@ mod tests {
         let small = plane.mapv(|x| x as i32 as f32);
         check(small.t(), 0.0);
         check(plane.mapv(|x| x as i64 % 3 == 0).t(), false);
+        check(plane.mapv(|x| x as i16).t(), 0);
+        check(plane.mapv(|x| x as i64 as u8).slice(s![..;-1, ..;2]), 0);
         let cube: Array3<i32> =
             Array::from_shape_fn((5, 34, 37), |(i, j, k)| (i * 10000 + j * 100 + k) as i32);
         for axes in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {

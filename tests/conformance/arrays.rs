@@ -7,7 +7,7 @@ use std::path::Path;
 
 use ndarray_npy::{NpzReader, ReadNpzError, ReadableElement};
 use tensorjit::ndarray::{IxDyn, OwnedRepr};
-use tensorjit_core::graph::value::Value;
+use tensorjit_core::graph::value::{Element, Scalar, Value};
 use tensorjit_runtime::abi::DType;
 
 /// Arrays by name; those of other element types are left out.
@@ -47,13 +47,16 @@ fn array<R: Read + Seek>(archive: &mut NpzReader<R>, name: &str) -> Result<Optio
     if let Some((shape, x)) = elements::<f64, R>(archive, name)? {
         return Ok(Some(Value::floats(DType::F64, &shape, &x)));
     }
-    if let Some((shape, x)) = elements::<i32, R>(archive, name)? {
-        let x: Vec<i64> = x.into_iter().map(i64::from).collect();
-        return Ok(Some(Value::ints(DType::I32, &shape, &x)));
+    /// The integers of each type in turn, if the array has it.
+    macro_rules! integers {
+        ($($dtype:ident: $rust:ty),*) => { $(
+            if let Some((shape, x)) = elements::<$rust, R>(archive, name)? {
+                let elements = x.into_iter().map(|x| Element::exact(Scalar::Int(x.into()))).collect();
+                return Ok(Some(Value { dtype: DType::$dtype, shape, elements }));
+            }
+        )* };
     }
-    if let Some((shape, x)) = elements::<i64, R>(archive, name)? {
-        return Ok(Some(Value::ints(DType::I64, &shape, &x)));
-    }
+    integers!(I8: i8, I16: i16, I32: i32, I64: i64, U8: u8, U16: u16, U32: u32, U64: u64);
     Ok(elements::<bool, R>(archive, name)?.map(|(shape, x)| Value::bools(&shape, &x)))
 }
 

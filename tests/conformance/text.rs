@@ -108,13 +108,12 @@ pub(crate) fn tuple(items: impl Iterator<Item = String>) -> String {
 pub(crate) fn number(dtype: DType, value: f64) -> String {
     let written = match dtype {
         DType::Bool => return (value != 0.0).to_string(),
-        DType::I32 if value == f64::from(i32::MIN) => "-2147483647i32 - 1".to_owned(),
-        DType::I32 | DType::I64 => format!("{}{}", value as i64, dtype.name()),
-        DType::F32 | DType::F64 if value.is_nan() => format!("(0{0} / 0{0})", dtype.name()),
-        DType::F32 | DType::F64 if value.is_infinite() => {
+        dtype if dtype.is_int() => format!("{}{}", value as i128, dtype.name()),
+        _ if value.is_nan() => format!("(0{0} / 0{0})", dtype.name()),
+        _ if value.is_infinite() => {
             format!("({}1{1} / 0{1})", if value < 0.0 { "-" } else { "" }, dtype.name())
         }
-        DType::F32 | DType::F64 => format!("{value:e}{}", dtype.name()),
+        _ => format!("{value:e}{}", dtype.name()),
     };
     if value < 0.0 { format!("({written})") } else { written }
 }

@@ -130,6 +130,7 @@ macro_rules! topics {
 }
 
 topics! {
+    types
     language
     running
     indexing

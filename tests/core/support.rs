@@ -91,7 +91,7 @@ pub(crate) fn inputs(function: &CheckedFunction, dims: &[i64]) -> Result<Vec<Val
             let bound = env.value(bound).map_err(|bug| bug.to_string())?;
             for element in &mut value.elements {
                 if let Scalar::Int(index) = &mut element.scalar {
-                    *index %= bound;
+                    *index %= i128::from(bound);
                 }
             }
         }

@@ -6,7 +6,7 @@ use super::targets::{copied_name, is_indexed};
 use super::value::{Operand, Placed, Value};
 use crate::diag::Diagnostic;
 use crate::graph::NodeId;
-use crate::syntax::ast::{Body, Expr, ExprKind, Ident, Pattern, Statement, TypeExpr, TypeKind};
+use crate::syntax::ast::{Body, Expr, ExprKind, Ident, Pattern, Statement, TypeExpr, TypeKind, UnaryOp};
 
 impl Checker<'_> {
     /// The value of an expression.
@@ -17,10 +17,16 @@ impl Checker<'_> {
             ExprKind::Bool(value) => Ok(Value::Bool(*value)),
             ExprKind::Str(text) => Ok(Value::Text(text.clone())),
             ExprKind::Name(name) => self.lookup(name, expr.at),
-            ExprKind::Unary(op, inner) => {
-                let value = self.placed(inner)?;
-                self.unary(*op, value, expr.at)
-            }
+            ExprKind::Unary(op, inner) => match (op, &inner.kind) {
+                // The least number of a type has a magnitude that the type does not hold.
+                (UnaryOp::Neg, ExprKind::Int(value, Some(suffix))) => {
+                    self.int_literal(-value, Some(suffix), expr.at)
+                }
+                _ => {
+                    let value = self.placed(inner)?;
+                    self.unary(*op, value, expr.at)
+                }
+            },
             ExprKind::Binary(op, left, right) => {
                 let (left, right) = (self.placed(left), self.placed(right));
                 self.binary(*op, left?, right?, expr.at)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tensorjit_runtime::abi::{DType, Role};
+use tensorjit_runtime::abi::Role;
 
 use super::layout::Layout;
 use super::leaves::leaves;
@@ -365,7 +365,7 @@ impl Checker<'_> {
     fn with_index_bounds(&mut self, mut params: Vec<CheckedParam>) -> Vec<CheckedParam> {
         for (input, bound) in std::mem::take(&mut self.index_bounds) {
             if let Some(param) = params.get_mut(input as usize) {
-                debug_assert!(matches!(param.dtype, DType::I32 | DType::I64));
+                debug_assert!(param.dtype.is_int());
                 param.index_bound = Some(bound);
             }
         }

@@ -50,7 +50,7 @@ impl Checker<'_> {
             Some(dtype) if dtype != DType::Bool => Ok(Value::Node(self.settle(literal, dtype, at)?)),
             _ => {
                 let found = Diagnostic::new("unknown-type", format!("`{suffix}` is no type of a number"), at);
-                Err(self.report(found.help("write `f32`, `f64`, `i32` or `i64`")))
+                Err(self.report(found.help("write a type of numbers, such as `f32` or `i64`")))
             }
         }
     }
@@ -126,16 +126,18 @@ impl Checker<'_> {
     }
 
     fn int_constant(&mut self, value: i128, dtype: DType, at: Origin) -> Checked<Constant> {
-        let fits = match dtype {
+        match dtype {
             DType::F64 => return Ok(Constant::Float(dtype, (value as f64).to_bits())),
             DType::F32 => return Ok(Constant::Float(dtype, f64::from(value as f32).to_bits())),
-            DType::I32 => i32::try_from(value).is_ok(),
-            _ => true,
-        };
-        match i64::try_from(value) {
-            Ok(value) if fits => Ok(Constant::Int(dtype, value)),
-            _ => self.fail("literal-range", at, format!("{value} does not fit into `{}`", dtype.name())),
+            _ => {}
         }
+        let (least, greatest) = dtype.bounds();
+        if (least..=greatest).contains(&value) {
+            return Ok(Constant::Int(dtype, value));
+        }
+        let message = format!("{value} does not fit into `{}`", dtype.name());
+        let help = format!("its values are {least} to {greatest}");
+        Err(self.report(Diagnostic::new("literal-range", message, at).help(help)))
     }
 
     /// What an operator can be applied to; a list becomes a tensor.
@@ -145,7 +147,7 @@ impl Checker<'_> {
             Value::Literal(literal) => return Ok(Operand::Literal(literal.clone())),
             Value::Dim(dim) => {
                 let op = match dim.as_const() {
-                    Some(value) => Op::Constant(Constant::Int(DType::I64, value)),
+                    Some(value) => Op::Constant(Constant::Int(DType::I64, value.into())),
                     None => Op::DimValue(DimValue(dim.clone())),
                 };
                 return Ok(Operand::Node(self.add(op, &[], at)?));
@@ -352,14 +354,19 @@ pub(super) struct Found {
     pub(super) at: Origin,
 }
 
+/// Integer types that hold two others, the narrowest first.
+const INTEGERS: [DType; 6] = [DType::I16, DType::U16, DType::I32, DType::U32, DType::I64, DType::U64];
+
 /// How to make two types one.
 pub(super) fn conversion_help(left: DType, right: DType) -> String {
-    // The wider float is the one that loses nothing.
+    // The wider float, or the integers that hold both, lose nothing.
     let target = match (left, right) {
         (DType::Bool, other) | (other, DType::Bool) => other,
         (DType::F64, _) | (_, DType::F64) => DType::F64,
         (DType::F32, _) | (_, DType::F32) => DType::F32,
-        _ => DType::I64,
+        (left, right) => {
+            INTEGERS.into_iter().find(|to| to.holds(left) && to.holds(right)).unwrap_or(DType::I64)
+        }
     };
     format!("there is no implicit conversion: convert one of them with `as {}`", target.name())
 }

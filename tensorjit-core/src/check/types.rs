@@ -79,7 +79,8 @@ impl Checker<'_> {
                 let known = DType::ALL.iter().map(|dtype| dtype.name());
                 let help = match closest(&name.text, known.chain(self.items.structs.keys().copied())) {
                     Some(close) => format!("did you mean `{close}`?"),
-                    None => "the types are `f32`, `f64`, `i32`, `i64` and `bool`".to_owned(),
+                    None => "the types are `f32`, `f64`, `bool`, and integers: `i8` to `i64`, `u8` to `u64`"
+                        .to_owned(),
                 };
                 Err(self.report(diagnostic.help(help)))
             }

@@ -77,8 +77,8 @@ pub(crate) fn sample(dtype: DType, shape: &[usize], seed: u64) -> Value {
         let draw = if draw >= 0 { draw + 1 } else { draw };
         Ok(Element::exact(match dtype {
             DType::Bool => Scalar::Bool(draw > 0),
-            DType::I32 | DType::I64 => Scalar::Int(draw),
-            DType::F32 | DType::F64 => Scalar::Float(draw as f64 / 8.0),
+            dtype if dtype.is_int() => Scalar::Int(dtype.wrap(draw.into())),
+            _ => Scalar::Float(draw as f64 / 8.0),
         }))
     })
     .unwrap()

@@ -10,8 +10,8 @@ use crate::dim::{Dim, Sym};
 pub enum Scalar {
     /// A truth value.
     Bool(bool),
-    /// An integer of either width, wrapped to it.
-    Int(i64),
+    /// An integer, wrapped to the range of its type.
+    Int(i128),
     /// A float of either width.  Results of operators are not rounded to f32: the bound covers that.
     Float(f64),
 }
@@ -93,7 +93,8 @@ impl Value {
 
     /// A tensor of integers, each wrapped to `dtype`.
     pub fn ints(dtype: DType, shape: &[usize], values: &[i64]) -> Value {
-        let elements = values.iter().map(|value| Element::exact(Scalar::Int(wrap(dtype, *value)))).collect();
+        let wrapped = |value: &i64| Element::exact(Scalar::Int(wrap(dtype, i128::from(*value))));
+        let elements = values.iter().map(wrapped).collect();
         Value { dtype, shape: shape.to_vec(), elements }
     }
 
@@ -156,9 +157,9 @@ impl<'a> Index<'a> {
     }
 }
 
-/// Wraps an integer to the width of `dtype`.
-pub fn wrap(dtype: DType, value: i64) -> i64 {
-    if dtype == DType::I32 { i64::from(value as i32) } else { value }
+/// Wraps an integer to the range of the integer type `dtype`.
+pub fn wrap(dtype: DType, value: i128) -> i128 {
+    dtype.wrap(value)
 }
 
 /// Rounds a float to `dtype`.

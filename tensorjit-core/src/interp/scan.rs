@@ -11,7 +11,10 @@ use crate::graph::value::{Element, Env, Scalar, Value};
 pub(super) fn eval(scan: &Scan, env: &Env, operands: &[&Value]) -> Result<Vec<Value>, Bug> {
     let count = env.extent(&scan.count)? as i64;
     let steps = match (scan.counted, operands.last()) {
-        (true, Some(steps)) => steps.elements.first().map_or(0, |steps| fold::int(*steps)).min(count),
+        (true, Some(steps)) => {
+            // The number of steps is an `i64`.
+            steps.elements.first().map_or(0, |steps| fold::int(*steps) as i64).min(count)
+        }
         _ => count,
     };
     let mut carries: Vec<Value> = operands[..scan.carries].iter().map(|value| (*value).clone()).collect();

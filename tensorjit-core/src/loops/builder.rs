@@ -420,8 +420,14 @@ impl Lanes for Builder {
     }
 
     fn int(&mut self, dtype: DType, value: i64) -> Val {
+        // Of `u64` the bits, as a signed number.
         let value = match dtype {
+            DType::I8 => i64::from(value as i8),
+            DType::I16 => i64::from(value as i16),
             DType::I32 => i64::from(value as i32),
+            DType::U8 => i64::from(value as u8),
+            DType::U16 => i64::from(value as u16),
+            DType::U32 => i64::from(value as u32),
             DType::Bool => value & 1,
             _ => value,
         };

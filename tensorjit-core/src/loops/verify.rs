@@ -287,8 +287,13 @@ pub(crate) fn legal(prim: Prim, source: DType, result: DType) -> bool {
         Prim::Cmp(_) => result == DType::Bool && source != DType::Bool,
         Prim::Select => same,
         Prim::And | Prim::Or | Prim::Xor => same && !source.is_float(),
-        Prim::Shl | Prim::LShr | Prim::AShr | Prim::IDiv | Prim::IRem => same && source.is_int(),
-        Prim::Bitcast(to) => to == result && to.size() == source.size(),
+        Prim::AShr => same && source.is_int() && !source.is_unsigned(),
+        Prim::Shl | Prim::LShr | Prim::IDiv | Prim::IRem => same && source.is_int(),
+        // A mask has one bit in registers.
+        Prim::Bitcast(to) => {
+            let bits = |dtype: DType| if dtype == DType::Bool { 1 } else { 8 * dtype.size() };
+            to == result && bits(to) == bits(source)
+        }
         Prim::Convert(to) => to == result,
     }
 }

@@ -9,10 +9,8 @@ use crate::lanes::{Cmp, ENTRIES, Lanes, Prim, Val};
 pub(crate) enum Batch {
     /// Masks.
     Bool(Vec<bool>),
-    /// `i32`.
-    I32(Vec<i32>),
-    /// `i64`.
-    I64(Vec<i64>),
+    /// Integers of a type, within its range.
+    Int(DType, Vec<i128>),
     /// `f32`.
     F32(Vec<f32>),
     /// `f64`.
@@ -122,44 +120,44 @@ macro_rules! float_prim {
     }};
 }
 
-macro_rules! int_prim {
-    ($make:path, $unsigned:ty, $signed:ty, $prim:expr, $args:expr) => {{
-        let args = $args;
-        match $prim {
-            Prim::Add => $make(zip(args[0], args[1], |a, b| a.wrapping_add(b))),
-            Prim::Sub => $make(zip(args[0], args[1], |a, b| a.wrapping_sub(b))),
-            Prim::Mul => $make(zip(args[0], args[1], |a, b| a.wrapping_mul(b))),
-            Prim::And => $make(zip(args[0], args[1], |a, b| a & b)),
-            Prim::Or => $make(zip(args[0], args[1], |a, b| a | b)),
-            Prim::Xor => $make(zip(args[0], args[1], |a, b| a ^ b)),
-            // A shift by the width or more panics in debug builds, as it must not happen.
-            Prim::Shl => $make(zip(args[0], args[1], |a, b| a << b)),
-            Prim::LShr => $make(zip(args[0], args[1], |a, b| ((a as $unsigned) >> b) as $signed)),
-            Prim::AShr => $make(zip(args[0], args[1], |a, b| a >> b)),
-            Prim::IDiv => $make(zip(args[0], args[1], |a, b| a / b)),
-            Prim::IRem => $make(zip(args[0], args[1], |a, b| a % b)),
-            Prim::Cmp(cmp) => compare(cmp, args[0], args[1]),
-            other => panic!("{other:?} of integers"),
-        }
-    }};
+/// An operation of integers, which wraps.
+fn int_prim(prim: Prim, dtype: DType, args: &[&[i128]]) -> Batch {
+    let width = 8 * dtype.size() as i128;
+    // The bits of a number as those of an unsigned one.
+    let bits = |a: i128| a.rem_euclid(1 << width);
+    let shift = |b: i128| {
+        assert!((0..width).contains(&b), "a shift of {dtype:?} by {b}");
+        b
+    };
+    let (a, b) = (args[0], args[1]);
+    let wide = match prim {
+        Prim::Add => zip(a, b, |a, b| a + b),
+        Prim::Sub => zip(a, b, |a, b| a - b),
+        Prim::Mul => zip(a, b, |a, b| a.wrapping_mul(b)),
+        Prim::And => zip(a, b, |a, b| a & b),
+        Prim::Or => zip(a, b, |a, b| a | b),
+        Prim::Xor => zip(a, b, |a, b| a ^ b),
+        Prim::Shl => zip(a, b, |a, b| bits(a).wrapping_shl(shift(b) as u32)),
+        Prim::LShr => zip(a, b, |a, b| bits(a) >> shift(b)),
+        Prim::AShr => zip(a, b, |a, b| a >> shift(b)),
+        Prim::IDiv => zip(a, b, |a, b| a / b),
+        Prim::IRem => zip(a, b, |a, b| a % b),
+        Prim::Cmp(cmp) => return compare(cmp, a, b),
+        other => panic!("{other:?} of integers"),
+    };
+    Batch::Int(dtype, map(&wide, |value| dtype.wrap(value)))
 }
 
 fn convert(value: &Batch, to: DType) -> Batch {
     match (value, to) {
         (Batch::F32(a), DType::F64) => Batch::F64(map(a, f64::from)),
         (Batch::F64(a), DType::F32) => Batch::F32(map(a, |a| a as f32)),
-        (Batch::I32(a), DType::F32) => Batch::F32(map(a, |a| a as f32)),
-        (Batch::I32(a), DType::F64) => Batch::F64(map(a, f64::from)),
-        (Batch::I64(a), DType::F32) => Batch::F32(map(a, |a| a as f32)),
-        (Batch::I64(a), DType::F64) => Batch::F64(map(a, |a| a as f64)),
-        (Batch::I64(a), DType::I32) => Batch::I32(map(a, |a| a as i32)),
-        (Batch::I32(a), DType::I64) => Batch::I64(map(a, i64::from)),
-        (Batch::F32(a), DType::I32) => Batch::I32(map(a, |a| truncate(a.into(), to) as i32)),
-        (Batch::F32(a), DType::I64) => Batch::I64(map(a, |a| truncate(a.into(), to))),
-        (Batch::F64(a), DType::I32) => Batch::I32(map(a, |a| truncate(a, to) as i32)),
-        (Batch::F64(a), DType::I64) => Batch::I64(map(a, |a| truncate(a, to))),
-        (Batch::Bool(a), DType::I32) => Batch::I32(map(a, i32::from)),
-        (Batch::Bool(a), DType::I64) => Batch::I64(map(a, i64::from)),
+        (Batch::Int(_, a), DType::F32) => Batch::F32(map(a, |a| a as f32)),
+        (Batch::Int(_, a), DType::F64) => Batch::F64(map(a, |a| a as f64)),
+        (Batch::Int(_, a), to) if to.is_int() => Batch::Int(to, map(a, |a| to.wrap(a))),
+        (Batch::F32(a), to) if to.is_int() => Batch::Int(to, map(a, |a| truncate(a.into(), to))),
+        (Batch::F64(a), to) if to.is_int() => Batch::Int(to, map(a, |a| truncate(a, to))),
+        (Batch::Bool(a), to) if to.is_int() => Batch::Int(to, map(a, i128::from)),
         (Batch::Bool(a), DType::F32) => Batch::F32(map(a, |a| f32::from(u8::from(a)))),
         (Batch::Bool(a), DType::F64) => Batch::F64(map(a, |a| f64::from(u8::from(a)))),
         (value, to) => panic!("{to:?} of {value:?}"),
@@ -167,21 +165,20 @@ fn convert(value: &Batch, to: DType) -> Batch {
 }
 
 /// The integer part of a float, which must be in the range of the type.
-fn truncate(a: f64, to: DType) -> i64 {
-    let (low, high) = match to {
-        DType::I32 => (f64::from(i32::MIN), -f64::from(i32::MIN)),
-        _ => (i64::MIN as f64, -(i64::MIN as f64)),
-    };
-    assert!(low <= a.trunc() && a < high, "the conversion of {a} to {to:?} is not defined");
-    a as i64
+fn truncate(a: f64, to: DType) -> i128 {
+    let (least, greatest) = to.bounds();
+    let defined = a.is_finite() && (least..=greatest).contains(&(a as i128));
+    assert!(defined, "the conversion of {a} to {to:?} is not defined");
+    a as i128
 }
 
 fn bitcast(value: &Batch, to: DType) -> Batch {
     match (value, to) {
-        (Batch::F32(a), DType::I32) => Batch::I32(map(a, |a| a.to_bits() as i32)),
-        (Batch::I32(a), DType::F32) => Batch::F32(map(a, |a| f32::from_bits(a as u32))),
-        (Batch::F64(a), DType::I64) => Batch::I64(map(a, |a| a.to_bits() as i64)),
-        (Batch::I64(a), DType::F64) => Batch::F64(map(a, |a| f64::from_bits(a as u64))),
+        (Batch::F32(a), to) if to.is_int() => Batch::Int(to, map(a, |a| to.wrap(a.to_bits().into()))),
+        (Batch::F64(a), to) if to.is_int() => Batch::Int(to, map(a, |a| to.wrap(a.to_bits().into()))),
+        (Batch::Int(_, a), DType::F32) => Batch::F32(map(a, |a| f32::from_bits(a as u32))),
+        (Batch::Int(_, a), DType::F64) => Batch::F64(map(a, |a| f64::from_bits(a as u64))),
+        (Batch::Int(_, a), to) => Batch::Int(to, map(a, |a| to.wrap(a))),
         (value, to) => panic!("{to:?} of the bits of {value:?}"),
     }
 }
@@ -190,8 +187,9 @@ fn select(mask: &Batch, a: &Batch, b: &Batch) -> Batch {
     let Batch::Bool(mask) = mask else { panic!("a select by {mask:?}") };
     match (a, b) {
         (Batch::Bool(a), Batch::Bool(b)) => Batch::Bool(choose(mask, a, b)),
-        (Batch::I32(a), Batch::I32(b)) => Batch::I32(choose(mask, a, b)),
-        (Batch::I64(a), Batch::I64(b)) => Batch::I64(choose(mask, a, b)),
+        (Batch::Int(dtype, a), Batch::Int(other, b)) if dtype == other => {
+            Batch::Int(*dtype, choose(mask, a, b))
+        }
         (Batch::F32(a), Batch::F32(b)) => Batch::F32(choose(mask, a, b)),
         (Batch::F64(a), Batch::F64(b)) => Batch::F64(choose(mask, a, b)),
         _ => panic!("a select between {a:?} and {b:?}"),
@@ -224,9 +222,8 @@ impl Lanes for Exec {
     fn int(&mut self, dtype: DType, value: i64) -> Val {
         let batch = match dtype {
             DType::Bool => Batch::Bool(vec![value & 1 == 1; self.lanes]),
-            DType::I32 => Batch::I32(vec![value as i32; self.lanes]),
-            DType::I64 => Batch::I64(vec![value; self.lanes]),
-            other => panic!("an integer constant of {other:?}"),
+            DType::F32 | DType::F64 => panic!("an integer constant of {dtype:?}"),
+            dtype => Batch::Int(dtype, vec![dtype.wrap(value.into()); self.lanes]),
         };
         self.input(batch)
     }
@@ -243,8 +240,13 @@ impl Lanes for Exec {
             (_, Batch::F64(_)) => {
                 float_prim!(Batch::F64, prim, slices!(Batch::F64, values), self.machine.has_fma())
             }
-            (_, Batch::I32(_)) => int_prim!(Batch::I32, u32, i32, prim, slices!(Batch::I32, values)),
-            (_, Batch::I64(_)) => int_prim!(Batch::I64, u64, i64, prim, slices!(Batch::I64, values)),
+            (_, Batch::Int(dtype, _)) => {
+                let lanes = values.iter().map(|value| match value {
+                    Batch::Int(other, lanes) if other == dtype => lanes.as_slice(),
+                    other => panic!("mixed operands: {other:?}"),
+                });
+                int_prim(prim, *dtype, &lanes.collect::<Vec<_>>())
+            }
             (_, Batch::Bool(_)) => {
                 let args = slices!(Batch::Bool, values);
                 match prim {
@@ -262,8 +264,7 @@ impl Lanes for Exec {
     fn dtype(&self, value: Val) -> DType {
         match self.get(value) {
             Batch::Bool(_) => DType::Bool,
-            Batch::I32(_) => DType::I32,
-            Batch::I64(_) => DType::I64,
+            Batch::Int(dtype, _) => *dtype,
             Batch::F32(_) => DType::F32,
             Batch::F64(_) => DType::F64,
         }
@@ -278,8 +279,8 @@ impl Lanes for Exec {
     }
 
     fn entry(&mut self, table: &[f64; ENTRIES], index: Val) -> Val {
-        let Batch::I32(index) = self.get(index) else { panic!("entries by {index:?}") };
-        let found = map(index, |i| table[i as u32 as usize % ENTRIES] as f32);
+        let Batch::Int(DType::I32, index) = self.get(index) else { panic!("entries by {index:?}") };
+        let found = map(index, |i| table[i.rem_euclid(ENTRIES as i128) as usize] as f32);
         self.input(Batch::F32(found))
     }
 

@@ -18,7 +18,7 @@ pub(super) const RULES: &[Rule] = &[
         equation: "dim(4) = 4",
         apply: |rewriter, op, _| match op {
             Op::DimValue(dim) => match dim.0.as_const() {
-                Some(value) => rewriter.full(Constant::Int(DType::I64, value), &[]),
+                Some(value) => rewriter.full(Constant::Int(DType::I64, value.into()), &[]),
                 None => Ok(None),
             },
             _ => Ok(None),

@@ -88,17 +88,25 @@ fn cast_cast(rewriter: &mut Rewriter, op: &Op, inputs: &[NodeId]) -> Result<Opti
     let (Op::Elementwise(Ew::Cast(to)), [between]) = (op, inputs) else { return Ok(None) };
     let Op::Elementwise(Ew::Cast(through)) = rewriter.node(*between).op else { return Ok(None) };
     match rewriter.node(*between).inputs.first().copied() {
-        Some(x) if holds(through, rewriter.ty(x).dtype) => rewriter.ew(Ew::Cast(*to), &[x]),
+        Some(x) if passes(rewriter.ty(x).dtype, through, *to) => rewriter.ew(Ew::Cast(*to), &[x]),
         _ => Ok(None),
     }
 }
 
-/// Whether every value of `from` is one of `to`, and converts on as the value itself would.
+/// Whether `from as through as to` is `from as to`: floats saturate where integers wrap.
+fn passes(from: DType, through: DType, to: DType) -> bool {
+    let saturates = through.is_float() && from.is_int() && to.is_int();
+    holds(through, from) && (!saturates || holds(to, from))
+}
+
+/// Whether every value of `from` is one of `to`.
 fn holds(to: DType, from: DType) -> bool {
-    match from {
-        DType::Bool => true,
-        DType::I32 => matches!(to, DType::I32 | DType::I64 | DType::F64),
-        DType::F32 => matches!(to, DType::F32 | DType::F64),
-        DType::I64 | DType::F64 => to == from,
+    match (from, to) {
+        (DType::Bool, _) => true,
+        (DType::F32, DType::F64) => true,
+        (from, to) if from.is_int() && to.is_int() => to.holds(from),
+        (from, DType::F32) if from.is_int() => from.size() <= 2,
+        (from, DType::F64) if from.is_int() => from.size() <= 4,
+        _ => to == from,
     }
 }

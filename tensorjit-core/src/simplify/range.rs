@@ -100,10 +100,7 @@ fn range_of(node: &Node, known: &[Range]) -> Range {
         Op::Concat(_) => {
             (1..node.inputs.len()).fold(operand(0), |all, position| all.union(operand(position)))
         }
-        Op::Elementwise(row) => match node.ty.dtype {
-            DType::F32 | DType::F64 => range_of_row(*row, operand),
-            dtype => range_of_type(dtype),
-        },
+        Op::Elementwise(row) if node.ty.dtype.is_float() => range_of_row(*row, operand),
         _ => range_of_type(node.ty.dtype),
     }
 }
@@ -119,9 +116,11 @@ fn range_of_constant(constant: &Constant) -> Range {
 fn range_of_type(dtype: DType) -> Range {
     match dtype {
         DType::Bool => Range::between(0.0, 1.0),
-        DType::I32 => Range::between(i32::MIN.into(), i32::MAX.into()),
-        DType::I64 => Range::between(i64::MIN as f64, i64::MAX as f64),
-        DType::F32 | DType::F64 => Range::UNKNOWN,
+        dtype if dtype.is_int() => {
+            let (least, greatest) = dtype.bounds();
+            Range::between(least as f64, greatest as f64)
+        }
+        _ => Range::UNKNOWN,
     }
 }
 

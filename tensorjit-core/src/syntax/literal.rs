@@ -11,9 +11,6 @@ pub(super) struct BadLiteral {
     pub(super) help: Option<String>,
 }
 
-/// The greatest magnitude of an integer literal: that of the least `i64`, which is written with a minus.
-const MAX_MAGNITUDE: i128 = 1 << 63;
-
 /// Numbers with more characters are refused before anything reads their digits.
 const MAX_CHARACTERS: usize = 400;
 
@@ -39,50 +36,55 @@ pub(super) fn read(literal: &Literal) -> Result<ExprKind, BadLiteral> {
 }
 
 fn integer(digits: &str, suffix: &str) -> Result<ExprKind, BadLiteral> {
-    let suffix = known_suffix(suffix)?;
-    let limit = if suffix.as_deref() == Some("i32") { 1 << 31 } else { MAX_MAGNITUDE };
+    let dtype = known_suffix(suffix)?;
+    // The magnitude of the least value is legal too: it is written with a minus.
+    let (least, greatest) = dtype.unwrap_or(DType::U64).bounds();
     match digits.parse::<i128>() {
-        Ok(value) if value <= limit => Ok(ExprKind::Int(value, suffix)),
+        Ok(value) if value <= greatest.max(-least) => Ok(ExprKind::Int(value, named(dtype))),
         _ => {
-            let ty = suffix.as_deref().unwrap_or("i64");
-            bad(
-                format!("this integer does not fit `{ty}`"),
-                "a float is written with a point, as `1e20` or `1.0`",
-            )
+            let what = match dtype {
+                Some(dtype) => format!("this integer does not fit `{}`", dtype.name()),
+                None => "this integer fits no type".to_owned(),
+            };
+            bad(what, "a float is written with a point, as `1e20` or `1.0`")
         }
     }
 }
 
 fn float(digits: &str, suffix: &str) -> Result<ExprKind, BadLiteral> {
-    let suffix = known_suffix(suffix)?;
-    if let Some(ty @ ("i32" | "i64" | "bool")) = suffix.as_deref() {
+    let dtype = known_suffix(suffix)?;
+    if let Some(dtype) = dtype.filter(|dtype| !dtype.is_float()) {
         return bad(
-            format!("a number with a point has no type `{ty}`"),
+            format!("a number with a point has no type `{}`", dtype.name()),
             "suffixes of floats are `f32` and `f64`",
         );
     }
-    let finite = match suffix.as_deref() {
-        Some("f32") => digits.parse::<f32>().is_ok_and(f32::is_finite),
+    let finite = match dtype {
+        Some(DType::F32) => digits.parse::<f32>().is_ok_and(f32::is_finite),
         _ => digits.parse::<f64>().is_ok_and(f64::is_finite),
     };
     if !finite {
-        let ty = suffix.as_deref().unwrap_or("f64");
+        let ty = dtype.unwrap_or(DType::F64).name();
         return bad(
             format!("this number is beyond the greatest finite `{ty}`"),
             "infinity is written `1.0 / 0.0`",
         );
     }
-    Ok(ExprKind::Float(digits.to_owned(), suffix))
+    Ok(ExprKind::Float(digits.to_owned(), named(dtype)))
 }
 
-fn known_suffix(suffix: &str) -> Result<Option<String>, BadLiteral> {
-    let known = DType::ALL.iter().any(|dtype| *dtype != DType::Bool && dtype.name() == suffix);
+fn named(dtype: Option<DType>) -> Option<String> {
+    dtype.map(|dtype| dtype.name().to_owned())
+}
+
+fn known_suffix(suffix: &str) -> Result<Option<DType>, BadLiteral> {
+    let known = DType::ALL.into_iter().find(|dtype| *dtype != DType::Bool && dtype.name() == suffix);
     match suffix {
         "" => Ok(None),
-        _ if known => Ok(Some(suffix.to_owned())),
+        _ if known.is_some() => Ok(known),
         _ => bad(
             format!("`{suffix}` is not a type of numbers here"),
-            "suffixes are `f32`, `f64`, `i32` and `i64`; without one a literal takes the type of what it meets",
+            "suffixes are the types of numbers, such as `f32` and `i64`; without one a literal takes the type of what it meets",
         ),
     }
 }

@@ -33,6 +33,10 @@ use tensorjit_runtime::abi::DType;
 
 use crate::recipe::{Kind, Recipe, Step};
 
+/// The integer types.
+const INTEGERS: [DType; 8] =
+    [DType::I8, DType::I16, DType::I32, DType::I64, DType::U8, DType::U16, DType::U32, DType::U64];
+
 /// A graph with its point.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
@@ -225,9 +229,13 @@ impl Builder {
         let operands: Vec<(NodeId, Axes)> = (0..row.arity()).map(|i| self.operand(step, i)).collect();
         let to = operands.iter().fold(0, |all, (_, axes)| all | axes);
         let work = match described.types {
-            TypeRule::Number | TypeRule::Order | TypeRule::Equality if step.choice & 6 == 0 => DType::I32,
-            TypeRule::Number | TypeRule::Order | TypeRule::Equality if step.choice & 6 == 2 => DType::I64,
-            TypeRule::Bits => [DType::Bool, DType::I32, DType::I64][usize::from(step.choice) % 3],
+            TypeRule::Number | TypeRule::Order | TypeRule::Equality if step.choice & 4 == 0 => {
+                INTEGERS[usize::from(step.choice >> 3) % INTEGERS.len()]
+            }
+            TypeRule::Bits => match usize::from(step.choice) % (INTEGERS.len() + 1) {
+                0 => DType::Bool,
+                number => INTEGERS[number - 1],
+            },
             _ => self.dtype,
         };
         let mut inputs = Vec::with_capacity(operands.len());

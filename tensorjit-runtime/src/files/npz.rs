@@ -8,6 +8,7 @@ use ndarray_npy::{NpzReader, NpzWriter, ReadNpyError, ReadNpzError, ReadableElem
 
 use super::{FileError, Loaded, Problem, load as load_leaves};
 use crate::abi::DType;
+use crate::elements::for_elements;
 use crate::leaves::{Leaf, Leaves};
 
 /// Saves all leaves.
@@ -19,14 +20,7 @@ pub fn save(value: &impl Leaves, path: &Path) -> Result<(), FileError> {
     let write = || {
         let mut npz = NpzWriter::new(File::create(path).map_err(Problem::file)?);
         for (name, leaf) in value.leaves() {
-            match leaf {
-                Leaf::F32(view) => npz.add_array(name, &view),
-                Leaf::F64(view) => npz.add_array(name, &view),
-                Leaf::I32(view) => npz.add_array(name, &view),
-                Leaf::I64(view) => npz.add_array(name, &view),
-                Leaf::Bool(view) => npz.add_array(name, &view),
-            }
-            .map_err(Problem::file)?;
+            add(&mut npz, name, &leaf)?;
         }
         npz.finish().map_err(Problem::file)?;
         Ok(())
@@ -48,17 +42,29 @@ pub fn load(value: &mut impl Leaves, path: &Path) -> Result<(), FileError> {
             if !names.iter().any(|name| name == leaf) {
                 return Err(Problem::Missing { leaf: leaf.to_owned() });
             }
-            Ok(match expected {
-                DType::F32 => Loaded::F32(array(&mut npz, leaf, expected)?),
-                DType::F64 => Loaded::F64(array(&mut npz, leaf, expected)?),
-                DType::I32 => Loaded::I32(array(&mut npz, leaf, expected)?),
-                DType::I64 => Loaded::I64(array(&mut npz, leaf, expected)?),
-                DType::Bool => Loaded::Bool(array(&mut npz, leaf, expected)?),
-            })
+            read_array(&mut npz, leaf, expected)
         })
     };
     read().map_err(|problem| problem.at(path))
 }
+
+macro_rules! arrays {
+    ($($variant:ident: $rust:ty,)*) => {
+        fn add(npz: &mut NpzWriter<File>, name: String, leaf: &Leaf<'_>) -> Result<(), Problem> {
+            match leaf {
+                $(Leaf::$variant(view) => npz.add_array(name, view),)*
+            }
+            .map_err(Problem::file)
+        }
+
+        fn read_array(npz: &mut NpzReader<File>, leaf: &str, expected: DType) -> Result<Loaded, Problem> {
+            Ok(match expected {
+                $(DType::$variant => Loaded::$variant(array(npz, leaf, expected)?),)*
+            })
+        }
+    };
+}
+for_elements!(arrays);
 
 fn array<T: ReadableElement>(
     npz: &mut NpzReader<File>,

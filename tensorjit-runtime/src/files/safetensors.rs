@@ -8,6 +8,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize_to_file};
 
 use super::{FileError, Loaded, Problem, load as load_leaves};
 use crate::abi::DType;
+use crate::elements::for_elements;
 use crate::leaves::{Leaf, Leaves};
 
 /// Saves all leaves.
@@ -57,44 +58,76 @@ pub fn load(value: &mut impl Leaves, path: &Path) -> Result<(), FileError> {
 fn dtype(dtype: DType) -> Dtype {
     match dtype {
         DType::Bool => Dtype::BOOL,
+        DType::I8 => Dtype::I8,
+        DType::I16 => Dtype::I16,
         DType::I32 => Dtype::I32,
         DType::I64 => Dtype::I64,
+        DType::U8 => Dtype::U8,
+        DType::U16 => Dtype::U16,
+        DType::U32 => Dtype::U32,
+        DType::U64 => Dtype::U64,
         DType::F32 => Dtype::F32,
         DType::F64 => Dtype::F64,
     }
 }
 
-/// The elements row by row, little end first.
-fn encode(leaf: &Leaf<'_>) -> Vec<u8> {
-    fn bytes<T: Copy, const N: usize>(view: &ArrayViewD<'_, T>, encode: fn(T) -> [u8; N]) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(N * view.len());
-        view.iter().for_each(|x| bytes.extend_from_slice(&encode(*x)));
-        bytes
+/// An element as the bytes of a file, little end first.
+trait Bytes<const N: usize>: Copy {
+    fn encode(self) -> [u8; N];
+    fn decode(bytes: [u8; N]) -> Self;
+}
+
+impl Bytes<1> for bool {
+    fn encode(self) -> [u8; 1] {
+        [u8::from(self)]
     }
-    match leaf {
-        Leaf::F32(view) => bytes(view, f32::to_le_bytes),
-        Leaf::F64(view) => bytes(view, f64::to_le_bytes),
-        Leaf::I32(view) => bytes(view, i32::to_le_bytes),
-        Leaf::I64(view) => bytes(view, i64::to_le_bytes),
-        Leaf::Bool(view) => bytes(view, |x| [u8::from(x)]),
+
+    fn decode([byte]: [u8; 1]) -> bool {
+        byte != 0
     }
 }
 
-fn decode(dtype: DType, shape: &[usize], bytes: &[u8]) -> Result<Loaded, Problem> {
-    fn elements<T, const N: usize>(
-        shape: &[usize],
-        bytes: &[u8],
-        decode: fn([u8; N]) -> T,
-    ) -> Result<ArrayD<T>, Problem> {
-        let (elements, _) = bytes.as_chunks::<N>();
-        let elements = elements.iter().map(|element| decode(*element)).collect();
-        ArrayD::from_shape_vec(shape, elements).map_err(Problem::file)
-    }
-    Ok(match dtype {
-        DType::F32 => Loaded::F32(elements(shape, bytes, f32::from_le_bytes)?),
-        DType::F64 => Loaded::F64(elements(shape, bytes, f64::from_le_bytes)?),
-        DType::I32 => Loaded::I32(elements(shape, bytes, i32::from_le_bytes)?),
-        DType::I64 => Loaded::I64(elements(shape, bytes, i64::from_le_bytes)?),
-        DType::Bool => Loaded::Bool(elements(shape, bytes, |[byte]: [u8; 1]| byte != 0)?),
-    })
+macro_rules! numbers {
+    ($($rust:ty),*) => { $(
+        impl Bytes<{ size_of::<$rust>() }> for $rust {
+            fn encode(self) -> [u8; size_of::<$rust>()] {
+                self.to_le_bytes()
+            }
+
+            fn decode(bytes: [u8; size_of::<$rust>()]) -> $rust {
+                <$rust>::from_le_bytes(bytes)
+            }
+        }
+    )* };
 }
+numbers!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
+
+/// The elements row by row.
+fn bytes<T: Bytes<N>, const N: usize>(view: &ArrayViewD<'_, T>) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(N * view.len());
+    view.iter().for_each(|x| bytes.extend_from_slice(&x.encode()));
+    bytes
+}
+
+fn elements<T: Bytes<N>, const N: usize>(shape: &[usize], bytes: &[u8]) -> Result<ArrayD<T>, Problem> {
+    let (elements, _) = bytes.as_chunks::<N>();
+    let elements = elements.iter().map(|element| T::decode(*element)).collect();
+    ArrayD::from_shape_vec(shape, elements).map_err(Problem::file)
+}
+
+macro_rules! leaves {
+    ($($variant:ident: $rust:ty,)*) => {
+        fn encode(leaf: &Leaf<'_>) -> Vec<u8> {
+            match leaf {
+                $(Leaf::$variant(view) => bytes(view),)*
+            }
+        }
+
+        fn decode(dtype: DType, shape: &[usize], bytes: &[u8]) -> Result<Loaded, Problem> {
+            Ok(match dtype {
+                $(DType::$variant => Loaded::$variant(elements(shape, bytes)?),)*
+            })
+        }
+    };
+}
+for_elements!(leaves);

@@ -86,7 +86,7 @@ impl Node<'_> {
             Some(operand) => {
                 let elements = &operand.value.as_ref()?.elements;
                 let whole = |scalar| match scalar {
-                    Scalar::Int(value) => Some(value),
+                    Scalar::Int(value) => i64::try_from(value).ok(),
                     Scalar::Float(value) => Some(value as i64),
                     Scalar::Bool(_) => None,
                 };

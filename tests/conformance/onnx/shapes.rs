@@ -6,8 +6,19 @@ use super::{Node, place};
 use crate::text::{Tensor, Writer, axes, list, number};
 
 /// The numbers by which ONNX names element types.
-const TYPES: &[(i64, DType)] =
-    &[(1, DType::F32), (6, DType::I32), (7, DType::I64), (9, DType::Bool), (11, DType::F64)];
+const TYPES: &[(i64, DType)] = &[
+    (1, DType::F32),
+    (2, DType::U8),
+    (3, DType::I8),
+    (4, DType::U16),
+    (5, DType::I16),
+    (6, DType::I32),
+    (7, DType::I64),
+    (9, DType::Bool),
+    (11, DType::F64),
+    (12, DType::U32),
+    (13, DType::U64),
+];
 
 pub(super) fn translate(node: &Node<'_>, writer: &mut Writer) -> Option<Vec<String>> {
     let x = node.operand(0)?;

@@ -76,7 +76,7 @@ fn number(text: &str) -> Result<Number, String> {
     let value = match digits {
         "true" => Scalar::Bool(true),
         "false" => Scalar::Bool(false),
-        _ => match (digits.parse::<i64>(), digits.parse::<f64>()) {
+        _ => match (digits.parse::<i128>(), digits.parse::<f64>()) {
             // An integer would lose the sign of -0.
             (Ok(value), _) if !(value == 0 && digits.starts_with('-')) => Scalar::Int(value),
             (_, Ok(value)) => Scalar::Float(value),

@@ -161,7 +161,7 @@ fn inputs(
                     let bound = env.value(bound).map_err(show)?;
                     for element in &mut value.elements {
                         if let Scalar::Int(index) = element.scalar {
-                            *element = Element::exact(Scalar::Int(index % bound));
+                            *element = Element::exact(Scalar::Int(index % i128::from(bound)));
                         }
                     }
                 }

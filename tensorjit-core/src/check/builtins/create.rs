@@ -237,9 +237,5 @@ fn float_only(value: &Value) -> Value {
 
 /// The number zero of a type.
 pub(in super::super) fn zero(dtype: DType) -> Constant {
-    match dtype {
-        DType::Bool => Constant::Bool(false),
-        DType::I32 | DType::I64 => Constant::Int(dtype, 0),
-        DType::F32 | DType::F64 => Constant::Float(dtype, 0),
-    }
+    Constant::zero(dtype)
 }

@@ -10,6 +10,7 @@ use super::super::types::axes as counted_axes;
 use super::super::value::{Operand, Placed, Value};
 use crate::diag::{Diagnostic, Origin};
 use crate::dim::Dim;
+use crate::graph::ops::constant::Constant;
 use crate::graph::ops::gather::Gather;
 use crate::graph::ops::indexing::{Indexed, Indexing};
 use crate::graph::ops::scatter::{Combine, Scatter};
@@ -160,6 +161,14 @@ impl Checker<'_> {
     pub(super) fn wide_index(&mut self, indices: NodeId, at: Origin) -> Checked<NodeId> {
         match self.graph.ty(indices).dtype {
             DType::I64 => Ok(indices),
+            DType::U64 => {
+                // What is beyond `i64` stays beyond every axis.
+                let shape = self.graph.ty(indices).shape.clone();
+                let limit = Constant::Int(DType::U64, i64::MAX.into());
+                let limit = limit.splat(&mut self.graph, &shape, at)?;
+                let near = self.add(Op::Elementwise(Ew::Minimum), &[indices, limit], at)?;
+                Ok(self.add(Op::Elementwise(Ew::Cast(DType::I64)), &[near], at)?)
+            }
             _ => Ok(self.add(Op::Elementwise(Ew::Cast(DType::I64)), &[indices], at)?),
         }
     }

@@ -1,6 +1,6 @@
 //! Windows, convolution and pooling: borders, windows of each axis, then a product or a reduction.
 
-use tensorjit_runtime::abi::{DType, Relation};
+use tensorjit_runtime::abi::Relation;
 
 use super::super::call::{Arg, Call};
 use super::super::derive::lacking;
@@ -88,13 +88,7 @@ pub(in super::super) fn conv(checker: &mut Checker<'_>, call: &Call<'_>) -> Chec
 pub(in super::super) fn max_pool(checker: &mut Checker<'_>, call: &Call<'_>) -> Checked<Value> {
     let (node, walks) = checker.pooled(call)?;
     let dtype = checker.graph.ty(node).dtype;
-    let least = match dtype {
-        DType::Bool => zero(dtype),
-        DType::I32 => Constant::Int(dtype, i32::MIN.into()),
-        DType::I64 => Constant::Int(dtype, i64::MIN),
-        DType::F32 | DType::F64 => Constant::number(dtype, f64::NEG_INFINITY),
-    };
-    let node = checker.with_fill(node, &walks, least, call.at)?;
+    let node = checker.with_fill(node, &walks, Constant::least(dtype), call.at)?;
     let node = checker.all_windows(node, &walks, call.at)?;
     Ok(Value::Node(checker.over_taps(node, ReduceKind::Max, walks.len(), call.at)?))
 }

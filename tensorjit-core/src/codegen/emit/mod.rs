@@ -298,8 +298,10 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
     fn scalar(&self, dtype: DType) -> BasicTypeEnum<'ctx> {
         match dtype {
             DType::Bool => self.context.bool_type().into(),
-            DType::I32 => self.context.i32_type().into(),
-            DType::I64 => self.context.i64_type().into(),
+            DType::I8 | DType::U8 => self.context.i8_type().into(),
+            DType::I16 | DType::U16 => self.context.i16_type().into(),
+            DType::I32 | DType::U32 => self.context.i32_type().into(),
+            DType::I64 | DType::U64 => self.context.i64_type().into(),
             DType::F32 => self.context.f32_type().into(),
             DType::F64 => self.context.f64_type().into(),
         }

@@ -29,7 +29,9 @@ impl<'ctx> Emitter<'ctx, '_> {
             Prim::Shl => Op::Shl,
             Prim::LShr => Op::LShr,
             Prim::AShr => Op::AShr,
+            Prim::IDiv if source.is_unsigned() => Op::UDiv,
             Prim::IDiv => Op::SDiv,
+            Prim::IRem if source.is_unsigned() => Op::URem,
             Prim::IRem => Op::SRem,
             Prim::Fma if self.kernel.target.fma => {
                 return self.intrinsic("llvm.fma", ty, &[a.into(), b.into(), c.into()]);
@@ -99,13 +101,17 @@ impl<'ctx> Emitter<'ctx, '_> {
                     .into(),
             });
         }
-        let predicate = match cmp {
-            Cmp::Eq => IntPredicate::EQ,
-            Cmp::Ne => IntPredicate::NE,
-            Cmp::Lt => IntPredicate::SLT,
-            Cmp::Le => IntPredicate::SLE,
-            Cmp::Gt => IntPredicate::SGT,
-            Cmp::Ge => IntPredicate::SGE,
+        let predicate = match (cmp, source.is_unsigned()) {
+            (Cmp::Eq, _) => IntPredicate::EQ,
+            (Cmp::Ne, _) => IntPredicate::NE,
+            (Cmp::Lt, false) => IntPredicate::SLT,
+            (Cmp::Le, false) => IntPredicate::SLE,
+            (Cmp::Gt, false) => IntPredicate::SGT,
+            (Cmp::Ge, false) => IntPredicate::SGE,
+            (Cmp::Lt, true) => IntPredicate::ULT,
+            (Cmp::Le, true) => IntPredicate::ULE,
+            (Cmp::Gt, true) => IntPredicate::UGT,
+            (Cmp::Ge, true) => IntPredicate::UGE,
         };
         Ok(match (a, b) {
             (BasicValueEnum::VectorValue(a), BasicValueEnum::VectorValue(b)) => {
@@ -130,16 +136,20 @@ impl<'ctx> Emitter<'ctx, '_> {
                 return self.select(a, one, target.const_zero());
             }
             (DType::Bool, _) => Op::ZExt,
+            (from, to) if from.is_int() && to.is_int() && from.size() == to.size() => return Ok(a),
             (from, to) => match (from.is_float(), to.is_float(), wider) {
+                (false, false, true) if from.is_unsigned() => Op::ZExt,
                 (false, false, true) => Op::SExt,
                 (false, false, false) => Op::Trunc,
+                (false, true, _) if from.is_unsigned() => Op::UIToFP,
                 (false, true, _) => Op::SIToFP,
                 (true, true, true) => Op::FPExt,
                 (true, true, false) => Op::FPTrunc,
                 (true, false, _) => {
                     // Out of range LLVM's result is poison, which spoils even what does not depend on it;
                     // frozen it is some number.
-                    return self.freeze(self.builder.build_cast(Op::FPToSI, a, target, "")?);
+                    let opcode = if to.is_unsigned() { Op::FPToUI } else { Op::FPToSI };
+                    return self.freeze(self.builder.build_cast(opcode, a, target, "")?);
                 }
             },
         };

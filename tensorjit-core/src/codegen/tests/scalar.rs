@@ -1,5 +1,7 @@
 //! Lane-wise operations as Rust computes them.
 
+use std::collections::BTreeSet;
+
 use tensorjit_runtime::abi::DType;
 
 use crate::graph::value;
@@ -9,8 +11,7 @@ use crate::lanes::{Cmp, Prim};
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Scalar {
     Bool(bool),
-    I32(i32),
-    I64(i64),
+    Int(DType, i128),
     F32(f32),
     F64(f64),
 }
@@ -58,10 +59,14 @@ pub(super) fn specials(dtype: DType) -> Vec<Scalar> {
     let long = [i64::MAX, i64::MIN, (1 << 53) + 1, (1 << 40) + (1 << 16) + 1];
     match dtype {
         DType::Bool => vec![Bool(false), Bool(true)],
-        DType::I32 => ints.iter().map(|x| I32(*x as i32)).collect(),
-        DType::I64 => ints.iter().chain(&long).map(|x| I64(*x)).collect(),
         DType::F32 => floats.iter().map(|x| F32(*x as f32)).collect(),
         DType::F64 => floats.iter().map(|x| F64(*x)).collect(),
+        dtype => {
+            let (least, greatest) = dtype.bounds();
+            let wrapped = ints.iter().chain(&long).map(|x| dtype.wrap((*x).into()));
+            let all: BTreeSet<i128> = wrapped.chain([least, least + 1, greatest, greatest - 1]).collect();
+            all.into_iter().map(|x| Int(dtype, x)).collect()
+        }
     }
 }
 
@@ -69,8 +74,7 @@ impl Scalar {
     pub(super) fn bytes(self) -> Vec<u8> {
         match self {
             Bool(x) => vec![x.into()],
-            I32(x) => x.to_ne_bytes().into(),
-            I64(x) => x.to_ne_bytes().into(),
+            Int(dtype, x) => x.to_le_bytes()[..dtype.size()].into(),
             F32(x) => x.to_ne_bytes().into(),
             F64(x) => x.to_ne_bytes().into(),
         }
@@ -83,10 +87,13 @@ impl Scalar {
                 assert!(bytes[0] < 2, "a byte that is no bool: {}", bytes[0]);
                 Bool(bytes[0] == 1)
             }
-            DType::I32 => I32(i32::from_ne_bytes(bytes.try_into().expect(wrong))),
-            DType::I64 => I64(i64::from_ne_bytes(bytes.try_into().expect(wrong))),
             DType::F32 => F32(f32::from_ne_bytes(bytes.try_into().expect(wrong))),
             DType::F64 => F64(f64::from_ne_bytes(bytes.try_into().expect(wrong))),
+            dtype => {
+                assert_eq!(bytes.len(), dtype.size(), "{wrong}");
+                let number = bytes.iter().rev().fold(0, |number, byte| number << 8 | i128::from(*byte));
+                Int(dtype, dtype.wrap(number))
+            }
         }
     }
 
@@ -94,10 +101,12 @@ impl Scalar {
     pub(super) fn of(dtype: DType, value: f64) -> Scalar {
         match dtype {
             DType::Bool => Bool(value < 0.5),
-            DType::I32 => I32(value as i32),
-            DType::I64 => I64(value as i64),
             DType::F32 => F32(value as f32),
             DType::F64 => F64(value),
+            dtype => {
+                let (least, greatest) = dtype.bounds();
+                Int(dtype, (value as i128).clamp(least, greatest))
+            }
         }
     }
 
@@ -105,8 +114,7 @@ impl Scalar {
     pub(super) fn wide(self) -> value::Scalar {
         match self {
             Bool(x) => value::Scalar::Bool(x),
-            I32(x) => value::Scalar::Int(x.into()),
-            I64(x) => value::Scalar::Int(x),
+            Int(_, x) => value::Scalar::Int(x),
             F32(x) => value::Scalar::Float(x.into()),
             F64(x) => value::Scalar::Float(x),
         }
@@ -136,8 +144,7 @@ pub(super) fn eval(prim: Prim, args: &[Scalar], fused: bool) -> Option<Scalar> {
         (Prim::Convert(to), [a]) => convert(*a, to),
         (Prim::Cmp(cmp), [a, b]) => Some(Bool(match (a, b) {
             (Bool(a), Bool(b)) => holds(cmp, a, b),
-            (I32(a), I32(b)) => holds(cmp, a, b),
-            (I64(a), I64(b)) => holds(cmp, a, b),
+            (Int(_, a), Int(_, b)) => holds(cmp, a, b),
             (F32(a), F32(b)) => holds(cmp, a, b),
             (F64(a), F64(b)) => holds(cmp, a, b),
             _ => return None,
@@ -198,34 +205,30 @@ pub(super) fn eval(prim: Prim, args: &[Scalar], fused: bool) -> Option<Scalar> {
             Prim::Xor => a ^ b,
             _ => return None,
         })),
-        (prim, [I32(a), I32(b)]) => Some(I32(match prim {
-            Prim::Add => a.wrapping_add(*b),
-            Prim::Sub => a.wrapping_sub(*b),
-            Prim::Mul => a.wrapping_mul(*b),
-            Prim::And => a & b,
-            Prim::Or => a | b,
-            Prim::Xor => a ^ b,
-            Prim::Shl => a.checked_shl(u32::try_from(*b).ok()?)?,
-            Prim::LShr => (*a as u32).checked_shr(u32::try_from(*b).ok()?)? as i32,
-            Prim::AShr => a.checked_shr(u32::try_from(*b).ok()?)?,
-            Prim::IDiv => a.checked_div(*b)?,
-            Prim::IRem => a.checked_rem(*b)?,
-            _ => return None,
-        })),
-        (prim, [I64(a), I64(b)]) => Some(I64(match prim {
-            Prim::Add => a.wrapping_add(*b),
-            Prim::Sub => a.wrapping_sub(*b),
-            Prim::Mul => a.wrapping_mul(*b),
-            Prim::And => a & b,
-            Prim::Or => a | b,
-            Prim::Xor => a ^ b,
-            Prim::Shl => a.checked_shl(u32::try_from(*b).ok()?)?,
-            Prim::LShr => (*a as u64).checked_shr(u32::try_from(*b).ok()?)? as i64,
-            Prim::AShr => a.checked_shr(u32::try_from(*b).ok()?)?,
-            Prim::IDiv => a.checked_div(*b)?,
-            Prim::IRem => a.checked_rem(*b)?,
-            _ => return None,
-        })),
+        (prim, [Int(dtype, a), Int(_, b)]) => {
+            let width = 8 * dtype.size() as i128;
+            let bits = a.rem_euclid(1 << width);
+            let amount = (0..width).contains(b).then_some(*b as u32);
+            let value = match prim {
+                Prim::Add => a + b,
+                Prim::Sub => a - b,
+                Prim::Mul => a.wrapping_mul(*b),
+                Prim::And => a & b,
+                Prim::Or => a | b,
+                Prim::Xor => a ^ b,
+                Prim::Shl => bits.wrapping_shl(amount?),
+                Prim::LShr => bits >> amount?,
+                Prim::AShr => a >> amount?,
+                // The least signed number over -1 traps.
+                Prim::IDiv => {
+                    Some(a.checked_div(*b)?).filter(|quotient| dtype.wrap(*quotient) == *quotient)?
+                }
+                Prim::IRem if *b == -1 && *a == dtype.bounds().0 => return None,
+                Prim::IRem => a.checked_rem(*b)?,
+                _ => return None,
+            };
+            Some(Int(*dtype, dtype.wrap(value)))
+        }
         _ => None,
     }
 }
@@ -243,32 +246,27 @@ fn holds<T: PartialOrd>(cmp: Cmp, a: T, b: T) -> bool {
 
 /// Rust's `as` where the result is in range.
 fn convert(a: Scalar, to: DType) -> Option<Scalar> {
-    let in_range = |x: f64, high: f64| x.trunc() >= -high && x.trunc() < high;
+    let whole = |x: f64| {
+        let (least, greatest) = to.bounds();
+        let number = x as i128;
+        (x.is_finite() && (least..=greatest).contains(&number)).then_some(Int(to, number))
+    };
     Some(match (a, to) {
         (Bool(x), DType::Bool) => Bool(x),
-        (Bool(x), DType::I32) => I32(x.into()),
-        (Bool(x), DType::I64) => I64(x.into()),
         (Bool(x), DType::F32) => F32(x.into()),
         (Bool(x), DType::F64) => F64(x.into()),
-        (I32(x), DType::Bool) => Bool(x != 0),
-        (I32(x), DType::I32) => I32(x),
-        (I32(x), DType::I64) => I64(x.into()),
-        (I32(x), DType::F32) => F32(x as f32),
-        (I32(x), DType::F64) => F64(x.into()),
-        (I64(x), DType::Bool) => Bool(x != 0),
-        (I64(x), DType::I32) => I32(x as i32),
-        (I64(x), DType::I64) => I64(x),
-        (I64(x), DType::F32) => F32(x as f32),
-        (I64(x), DType::F64) => F64(x as f64),
+        (Bool(x), to) => Int(to, x.into()),
+        (Int(_, x), DType::Bool) => Bool(x != 0),
+        (Int(_, x), DType::F32) => F32(x as f32),
+        (Int(_, x), DType::F64) => F64(x as f64),
+        (Int(_, x), to) => Int(to, to.wrap(x)),
         (F32(x), DType::Bool) => Bool(x != 0.0),
-        (F32(x), DType::I32) => in_range(x.into(), 2_147_483_648.0).then_some(I32(x as i32))?,
-        (F32(x), DType::I64) => in_range(x.into(), 9_223_372_036_854_775_808.0).then_some(I64(x as i64))?,
         (F32(x), DType::F32) => F32(x),
         (F32(x), DType::F64) => F64(x.into()),
+        (F32(x), _) => whole(x.into())?,
         (F64(x), DType::Bool) => Bool(x != 0.0),
-        (F64(x), DType::I32) => in_range(x, 2_147_483_648.0).then_some(I32(x as i32))?,
-        (F64(x), DType::I64) => in_range(x, 9_223_372_036_854_775_808.0).then_some(I64(x as i64))?,
         (F64(x), DType::F32) => F32(x as f32),
         (F64(x), DType::F64) => F64(x),
+        (F64(x), _) => whole(x)?,
     })
 }

@@ -53,7 +53,7 @@ impl ArgReduce {
             position != best && error > 0.0 && (distance <= error || distance.is_nan())
         });
         let error = if unsure { f64::INFINITY } else { 0.0 };
-        Ok(Element { scalar: Scalar::Int(best as i64), error })
+        Ok(Element { scalar: Scalar::Int(best as i128), error })
     }
 
     /// Whether `a`, which comes later, takes the place of `b`.
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn the_first_nan_wins_else_the_first_extreme() {
         let nan = f64::NAN;
-        let cases: [(&[f64], i64, i64); 5] = [
+        let cases: [(&[f64], i128, i128); 5] = [
             (&[1.0, 3.0, 3.0, 2.0], 1, 0),
             (&[2.0, 1.0, 1.0, 3.0], 3, 1),
             (&[1.0, nan, 5.0, nan], 1, 1),

@@ -14,8 +14,8 @@ use crate::graph::{Graph, NodeId, Op, Type};
 pub enum Constant {
     /// A truth value.
     Bool(bool),
-    /// An integer of either width.
-    Int(DType, i64),
+    /// An integer, within the range of its type.
+    Int(DType, i128),
     /// A float of either width, as the bits of the f64 that has been rounded to it.
     Float(DType, u64),
 }
@@ -26,8 +26,8 @@ impl Constant {
     pub fn number(dtype: DType, value: f64) -> Constant {
         match dtype {
             DType::Bool => Constant::Bool(value != 0.0),
-            DType::I32 | DType::I64 => Constant::Int(dtype, wrap(dtype, value as i64)),
-            DType::F32 | DType::F64 => Constant::Float(dtype, round(dtype, value).to_bits()),
+            dtype if dtype.is_int() => Constant::Int(dtype, wrap(dtype, (value as i64).into())),
+            dtype => Constant::Float(dtype, round(dtype, value).to_bits()),
         }
     }
 
@@ -40,6 +40,15 @@ impl Constant {
                 Some(Constant::Float(dtype, round(dtype, value).to_bits()))
             }
             _ => None,
+        }
+    }
+
+    /// The least value of all: -inf, or the least integer.
+    pub fn least(dtype: DType) -> Constant {
+        match dtype {
+            DType::Bool => Constant::Bool(false),
+            dtype if dtype.is_int() => Constant::Int(dtype, dtype.bounds().0),
+            dtype => Constant::number(dtype, f64::NEG_INFINITY),
         }
     }
 
@@ -114,6 +123,8 @@ mod tests {
             (DType::F64, 0.1, Scalar::Float(0.1)),
             (DType::I32, 4_294_967_297.0, Scalar::Int(1)),
             (DType::I64, -3.0, Scalar::Int(-3)),
+            (DType::U8, 300.0, Scalar::Int(44)),
+            (DType::U64, -1.0, Scalar::Int(u64::MAX.into())),
             (DType::Bool, 2.0, Scalar::Bool(true)),
         ];
         for (dtype, number, expected) in cases {

@@ -148,7 +148,7 @@ impl Cumulate {
                     let least = self.fold == Running::ArgMin;
                     let Element { scalar, error } = ArgReduce { least, axis: 0 }.find(&seen)?;
                     let place = places[fold::int(Element::exact(scalar)) as usize];
-                    Element { scalar: Scalar::Int(place as i64), error }
+                    Element { scalar: Scalar::Int(place as i128), error }
                 }
                 (Running::Linear, [a, b]) => fold::sum(dtype, &[fold::product(dtype, *a, before), *b]),
                 (Running::Prod, [x]) => fold::product(dtype, before, *x),

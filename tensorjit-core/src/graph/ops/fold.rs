@@ -20,7 +20,7 @@ pub fn fold(kind: ReduceKind, dtype: DType, elements: &[Element]) -> Element {
 /// The sum; 0 of none.
 pub fn sum(dtype: DType, elements: &[Element]) -> Element {
     if !dtype.is_float() {
-        return int_fold(dtype, elements, 0, i64::wrapping_add);
+        return int_fold(dtype, elements, 0, i128::wrapping_add);
     }
     // Rust's own sum of floats begins at -0.
     let total = elements.iter().fold(0.0, |total, e| total + e.float());
@@ -37,7 +37,7 @@ pub fn sum(dtype: DType, elements: &[Element]) -> Element {
 /// The product; 1 of none.
 pub fn prod(dtype: DType, elements: &[Element]) -> Element {
     if !dtype.is_float() {
-        return int_fold(dtype, elements, 1, i64::wrapping_mul);
+        return int_fold(dtype, elements, 1, i128::wrapping_mul);
     }
     let total: f64 = elements.iter().map(|e| e.float()).product();
     let finite = || elements.iter().filter(|e| e.float().is_finite());
@@ -62,7 +62,7 @@ pub fn prod(dtype: DType, elements: &[Element]) -> Element {
 /// The product of two floats.
 pub fn product(dtype: DType, a: Element, b: Element) -> Element {
     if !dtype.is_float() {
-        return int_fold(dtype, &[a, b], 1, i64::wrapping_mul);
+        return int_fold(dtype, &[a, b], 1, i128::wrapping_mul);
     }
     let (x, y) = (a.float(), b.float());
     let unsure = |e: Element| e.error.is_infinite() || (e.error > 0.0 && e.error >= e.float().abs());
@@ -87,10 +87,7 @@ fn extreme(dtype: DType, elements: &[Element], least: bool) -> Element {
     if !dtype.is_float() {
         let ints = elements.iter().map(|e| int(*e));
         let found = if least { ints.min() } else { ints.max() };
-        let (low, high) = match dtype {
-            DType::I32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
-            _ => (i64::MIN, i64::MAX),
-        };
+        let (low, high) = dtype.bounds();
         let none = if least { high } else { low };
         return Element { scalar: Scalar::Int(found.unwrap_or(none)), error };
     }
@@ -117,18 +114,19 @@ fn decide(elements: &[Element], winner: bool) -> Element {
     Element { scalar: Scalar::Bool(value), error: if sure { 0.0 } else { f64::INFINITY } }
 }
 
-fn int_fold(dtype: DType, elements: &[Element], none: i64, step: fn(i64, i64) -> i64) -> Element {
-    let value = elements.iter().fold(none, |total, e| step(total, int(*e)));
+fn int_fold(dtype: DType, elements: &[Element], none: i128, step: fn(i128, i128) -> i128) -> Element {
+    // Products of 64 bits fit 128, so that each step is wrapped before the next.
+    let value = elements.iter().fold(none, |total, e| wrap(dtype, step(total, int(*e))));
     let error = if elements.iter().all(|e| e.error == 0.0) { 0.0 } else { f64::INFINITY };
-    Element { scalar: Scalar::Int(wrap(dtype, value)), error }
+    Element { scalar: Scalar::Int(value), error }
 }
 
 /// The integer of an element of an integer type.
-pub fn int(element: Element) -> i64 {
+pub fn int(element: Element) -> i128 {
     match element.scalar {
         Scalar::Int(value) => value,
-        Scalar::Bool(value) => i64::from(value),
-        Scalar::Float(value) => value as i64,
+        Scalar::Bool(value) => i128::from(value),
+        Scalar::Float(value) => value as i128,
     }
 }
 
@@ -219,7 +217,7 @@ mod tests {
     fn groups_keep_the_order() {
         let x = Value::ints(DType::I64, &[2, 3], &[1, 2, 3, 4, 5, 6]);
         let found = groups(&x, &[0]);
-        let ints: Vec<Vec<i64>> = found.iter().map(|g| g.iter().map(|e| int(*e)).collect()).collect();
+        let ints: Vec<Vec<i128>> = found.iter().map(|g| g.iter().map(|e| int(*e)).collect()).collect();
         assert_eq!(ints, [[1, 4], [2, 5], [3, 6]]);
     }
 }

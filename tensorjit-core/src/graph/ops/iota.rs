@@ -31,7 +31,7 @@ impl Iota {
     /// The value of the result.
     pub fn eval(&self, _env: &Env, _operands: &[&Value], shape: &[usize]) -> Result<Value, Bug> {
         Value::build(self.dtype, shape, |at| {
-            let count = at[0] as i64;
+            let count = at[0] as i128;
             if self.dtype.is_int() {
                 return Ok(Element::exact(Scalar::Int(wrap(self.dtype, count))));
             }

@@ -47,7 +47,7 @@ impl Sort {
             order.sort_by(|a, b| self.compare(lane[*a], lane[*b]));
             for (position, from) in order.into_iter().enumerate() {
                 let error = if unsure(&lane, from) { f64::INFINITY } else { 0.0 };
-                elements[place(position)] = Element { scalar: Scalar::Int(from as i64), error };
+                elements[place(position)] = Element { scalar: Scalar::Int(from as i128), error };
             }
         }
         Ok(Value { dtype: DType::I64, shape: shape.to_vec(), elements })

@@ -44,7 +44,7 @@ pub(super) static SQUARE: Row = Row {
     doc: "The operand times itself.",
     operands: &[operand("x", -3.0, 3.0)],
     types: TypeRule::Number,
-    eval: Eval::Number(|x| x[0] * x[0], |x| x[0] * x[0]),
+    eval: Eval::Number(|x| x[0] * x[0], |x| x[0].wrapping_mul(x[0])),
     derivative: Derivative::Partials(|| vec![number(2.0) * x()]),
     kinks: Kinks::NONE,
     lower: |l, _, x| l.mul(x[0], x[0]),
@@ -83,7 +83,7 @@ pub(super) static MUL: Row = Row {
     doc: "The product.",
     operands: &[operand("a", -3.0, 3.0), operand("b", -3.0, 3.0)],
     types: TypeRule::Number,
-    eval: Eval::Number(|x| x[0] * x[1], |x| x[0] * x[1]),
+    eval: Eval::Number(|x| x[0] * x[1], |x| x[0].wrapping_mul(x[1])),
     derivative: Derivative::Partials(|| vec![y(), x()]),
     kinks: Kinks::NONE,
     lower: |l, _, x| l.mul(x[0], x[1]),
@@ -204,7 +204,7 @@ pub(super) static FMA: Row = Row {
     doc: "`a * b + c`, rounded once at levels with FMA; the simplifier makes it.",
     operands: &[operand("a", -3.0, 3.0), operand("b", -3.0, 3.0), operand("c", -3.0, 3.0)],
     types: TypeRule::Number,
-    eval: Eval::Number(|x| libm::fma(x[0], x[1], x[2]), |x| x[0] * x[1] + x[2]),
+    eval: Eval::Number(|x| libm::fma(x[0], x[1], x[2]), |x| x[0].wrapping_mul(x[1]).wrapping_add(x[2])),
     derivative: Derivative::Partials(|| vec![y(), x(), number(1.0)]),
     kinks: Kinks::NONE,
     lower: |l, dtype, x| {
@@ -223,7 +223,7 @@ pub(super) static DMUL: Row = Row {
     doc: "The strong product of a derivative and a tangent: 0 where `t` is 0, else `d * t`; derivatives make it.",
     operands: &[operand("d", -3.0, 3.0), operand("t", 0.1, 3.0)],
     types: TypeRule::Number,
-    eval: Eval::Number(|x| if x[1] == 0.0 { 0.0 } else { x[0] * x[1] }, |x| x[0] * x[1]),
+    eval: Eval::Number(|x| if x[1] == 0.0 { 0.0 } else { x[0] * x[1] }, |x| x[0].wrapping_mul(x[1])),
     derivative: Derivative::StrongProduct,
     // Only an infinite derivative makes of a tangent near zero something else than of zero.
     kinks: Kinks::jumps(

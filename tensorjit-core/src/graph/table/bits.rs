@@ -54,13 +54,19 @@ pub(super) static SHL: Row = shift(
 pub(super) static SHR: Row = shift(
     "shift_right",
     Form::Infix(">>", 85),
-    "The bits `n` places further down, the sign entering; all sign where `n` is negative or not below the number of bits.",
+    "The bits `n` places further down, the sign entering, if any; all sign where `n` is negative or not below the number of bits.",
     |dtype, x| {
         let &Scalar::Int(value) = x.first()? else { return None };
+        if dtype.is_unsigned() {
+            return shifted_right_logical(dtype, x);
+        }
         let last = 8 * dtype.size() as u32 - 1;
         Some(Scalar::Int(value >> amount(dtype, x.get(1)?)?.unwrap_or(last)))
     },
     |l, dtype, x| {
+        if dtype.is_unsigned() {
+            return shift_right_logical(l, dtype, x);
+        }
         let (inside, amount, last) = bounded(l, dtype, x[1]);
         let amount = l.select(inside, amount, last);
         l.ashr(x[0], amount)
@@ -71,17 +77,21 @@ pub(super) static SHR_LOGICAL: Row = shift(
     "shift_right_logical",
     Form::Call,
     "The bits `n` places further down, zeros entering; 0 where `n` is negative or not below the number of bits.",
-    |dtype, x| {
-        let (bits, amount) = (bits_of(dtype, x.first()?)?, amount(dtype, x.get(1)?)?);
-        Some(int(dtype, amount.map_or(0, |n| bits >> n)))
-    },
-    |l, dtype, x| {
-        let (inside, amount, _) = bounded(l, dtype, x[1]);
-        let shifted = l.lshr(x[0], amount);
-        let zero = l.int(dtype, 0);
-        l.select(inside, shifted, zero)
-    },
+    shifted_right_logical,
+    shift_right_logical,
 );
+
+fn shifted_right_logical(dtype: DType, x: &[Scalar]) -> Option<Scalar> {
+    let (bits, amount) = (bits_of(dtype, x.first()?)?, amount(dtype, x.get(1)?)?);
+    Some(int(dtype, amount.map_or(0, |n| bits >> n)))
+}
+
+fn shift_right_logical(l: &mut dyn Lanes, dtype: DType, x: &[Val]) -> Val {
+    let (inside, amount, _) = bounded(l, dtype, x[1]);
+    let shifted = l.lshr(x[0], amount);
+    let zero = l.int(dtype, 0);
+    l.select(inside, shifted, zero)
+}
 
 /// A count of bits.
 const fn count(
@@ -179,7 +189,7 @@ fn bits_of(dtype: DType, x: &Scalar) -> Option<u64> {
 
 /// The integer of a type that has these bits.
 fn int(dtype: DType, bits: u64) -> Scalar {
-    Scalar::Int(wrap(dtype, bits as i64))
+    Scalar::Int(wrap(dtype, bits.into()))
 }
 
 /// An amount to shift by, where it is one; the outer `None` is for what is no integer.

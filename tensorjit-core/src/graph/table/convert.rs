@@ -10,8 +10,14 @@ use super::row::{Accuracy, Derivative, Eval, Form, Kinks, Lower, Operand, Row, T
 pub(super) fn row(to: DType) -> &'static Row {
     match to {
         DType::Bool => &TO_BOOL,
+        DType::I8 => &TO_I8,
+        DType::I16 => &TO_I16,
         DType::I32 => &TO_I32,
         DType::I64 => &TO_I64,
+        DType::U8 => &TO_U8,
+        DType::U16 => &TO_U16,
+        DType::U32 => &TO_U32,
+        DType::U64 => &TO_U64,
         DType::F32 => &TO_F32,
         DType::F64 => &TO_F64,
     }
@@ -70,21 +76,28 @@ static TO_BOOL: Row = to_discrete(
     |l, from, x| cast(l, from, DType::Bool, x[0]),
 );
 
-static TO_I32: Row = to_discrete(
-    "cast_i32",
-    DType::I32,
-    "As an integer: floats are truncated, saturate at its ends, and NaN gives 0; integers wrap.",
-    to_integer,
-    |l, from, x| cast(l, from, DType::I32, x[0]),
-);
-
-static TO_I64: Row = to_discrete(
-    "cast_i64",
-    DType::I64,
-    "As an integer: floats are truncated, saturate at its ends, and NaN gives 0.",
-    to_integer,
-    |l, from, x| cast(l, from, DType::I64, x[0]),
-);
+/// Declares the conversion to each integer type.
+macro_rules! to_integers {
+    ($($row:ident $to:ident $name:literal;)*) => { $(
+        static $row: Row = to_discrete(
+            $name,
+            DType::$to,
+            "As an integer: floats are truncated, saturate at its ends, and NaN gives 0; integers wrap.",
+            to_integer,
+            |l, from, x| cast(l, from, DType::$to, x[0]),
+        );
+    )* };
+}
+to_integers! {
+    TO_I8 I8 "cast_i8";
+    TO_I16 I16 "cast_i16";
+    TO_I32 I32 "cast_i32";
+    TO_I64 I64 "cast_i64";
+    TO_U8 U8 "cast_u8";
+    TO_U16 U16 "cast_u16";
+    TO_U32 U32 "cast_u32";
+    TO_U64 U64 "cast_u64";
+}
 
 static TO_F32: Row = to_float("cast_f32", DType::F32, "The nearest float of 32 bits.", |l, from, x| {
     cast(l, from, DType::F32, x[0])

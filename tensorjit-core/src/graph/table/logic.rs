@@ -135,7 +135,7 @@ const fn bitwise(
     symbol: &'static str,
     binding: u8,
     doc: &'static str,
-    eval: fn(&[i64]) -> i64,
+    eval: fn(&[i128]) -> i128,
     lower: Lower,
 ) -> Row {
     Row {

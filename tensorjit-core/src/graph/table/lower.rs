@@ -35,21 +35,28 @@ pub(super) fn extreme(l: &mut dyn Lanes, dtype: DType, cmp: Cmp, a: Val, b: Val)
     l.select(first, a, b)
 }
 
-/// `b` where dividing by it cannot trap, else 1: neither 0 nor -1.
-fn safe_divisor(l: &mut dyn Lanes, dtype: DType, b: Val) -> (Val, Val, Val) {
-    let (zero, one, minus_one) = (l.int(dtype, 0), l.int(dtype, 1), l.int(dtype, -1));
+/// `b` where dividing by it cannot trap, else 1: not 0, and of signed integers not -1; where it is 0, and where it is
+/// that -1.
+fn safe_divisor(l: &mut dyn Lanes, dtype: DType, b: Val) -> (Val, Val, Option<Val>) {
+    let (zero, one) = (l.int(dtype, 0), l.int(dtype, 1));
     let by_zero = l.cmp(Cmp::Eq, b, zero);
+    if dtype.is_unsigned() {
+        return (l.select(by_zero, one, b), by_zero, None);
+    }
+    let minus_one = l.int(dtype, -1);
     let by_minus_one = l.cmp(Cmp::Eq, b, minus_one);
-    let unsafe_ = l.prim(Prim::Or, &[by_zero, by_minus_one]);
-    (l.select(unsafe_, one, b), by_zero, by_minus_one)
+    let traps = l.prim(Prim::Or, &[by_zero, by_minus_one]);
+    (l.select(traps, one, b), by_zero, Some(by_minus_one))
 }
 
 /// Truncated integer quotient; 0 for division by 0, and MIN / -1 wraps.
 pub(super) fn int_div(l: &mut dyn Lanes, dtype: DType, a: Val, b: Val) -> Val {
     let (divisor, by_zero, by_minus_one) = safe_divisor(l, dtype, b);
-    let quotient = l.prim(Prim::IDiv, &[a, divisor]);
-    let negated = neg(l, dtype, a);
-    let quotient = l.select(by_minus_one, negated, quotient);
+    let mut quotient = l.prim(Prim::IDiv, &[a, divisor]);
+    if let Some(by_minus_one) = by_minus_one {
+        let negated = neg(l, dtype, a);
+        quotient = l.select(by_minus_one, negated, quotient);
+    }
     let zero = l.int(dtype, 0);
     l.select(by_zero, zero, quotient)
 }
@@ -64,6 +71,9 @@ pub(super) fn int_rem(l: &mut dyn Lanes, dtype: DType, a: Val, b: Val) -> Val {
 /// Floored integer remainder; 0 for division by 0.
 pub(super) fn int_mod(l: &mut dyn Lanes, dtype: DType, a: Val, b: Val) -> Val {
     let rem = int_rem(l, dtype, a, b);
+    if dtype.is_unsigned() {
+        return rem;
+    }
     let zero = l.int(dtype, 0);
     let some = l.cmp(Cmp::Ne, rem, zero);
     let signs = l.prim(Prim::Xor, &[rem, b]);
@@ -104,19 +114,16 @@ pub(super) fn cast(l: &mut dyn Lanes, from: DType, to: DType, x: Val) -> Val {
 
 /// Float to integer: the conversion sees only what is in range.
 fn saturate(l: &mut dyn Lanes, from: DType, to: DType, x: Val) -> Val {
-    let (least, greatest, beyond) = match to {
-        DType::I32 => (i64::from(i32::MIN), i64::from(i32::MAX), -f64::from(i32::MIN)),
-        _ => (i64::MIN, i64::MAX, -(i64::MIN as f64)),
-    };
-    // The least integer and the first one beyond the greatest are powers of two, and so are floats.
-    let (low, high) = (l.float(from, -beyond), l.float(from, beyond));
+    let (least, greatest) = to.bounds();
+    // The least integer and the first one beyond the greatest are 0 or powers of two, and so are floats.
+    let (low, high) = (l.float(from, least as f64), l.float(from, (greatest + 1) as f64));
     let above_low = l.cmp(Cmp::Ge, x, low);
     let below_high = l.cmp(Cmp::Lt, x, high);
     let in_range = l.prim(Prim::And, &[above_low, below_high]);
     let zero = l.float(from, 0.0);
     let tame = l.select(in_range, x, zero);
     let converted = l.prim(Prim::Convert(to), &[tame]);
-    let (least, greatest) = (l.int(to, least), l.int(to, greatest));
+    let (least, greatest) = (l.int(to, least as i64), l.int(to, greatest as i64));
     let below = l.cmp(Cmp::Lt, x, low);
     let above = l.cmp(Cmp::Ge, x, high);
     let converted = l.select(below, least, converted);

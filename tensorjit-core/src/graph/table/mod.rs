@@ -41,8 +41,14 @@ macro_rules! functions {
             pub const ALL: &[Ew] = &[
                 $(Ew::$name,)*
                 Ew::Cast(DType::Bool),
+                Ew::Cast(DType::I8),
+                Ew::Cast(DType::I16),
                 Ew::Cast(DType::I32),
                 Ew::Cast(DType::I64),
+                Ew::Cast(DType::U8),
+                Ew::Cast(DType::U16),
+                Ew::Cast(DType::U32),
+                Ew::Cast(DType::U64),
                 Ew::Cast(DType::F32),
                 Ew::Cast(DType::F64),
             ];

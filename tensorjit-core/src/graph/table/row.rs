@@ -93,14 +93,22 @@ pub enum TypeRule {
     Cast(DType),
 }
 
+/// All types by their order: bool, the integers, the floats.
+const TYPES: &[DType] = &DType::ALL;
+const BITS: &[DType] = TYPES.split_at(9).0;
+const INTEGERS: &[DType] = BITS.split_at(1).1;
+const NUMBERS: &[DType] = TYPES.split_at(1).1;
+const FLOATS: &[DType] = TYPES.split_at(9).1;
+
 impl TypeRule {
     /// The element types that the operands may have; of [`TypeRule::Select`], the second and third.
     pub const fn accepts(self) -> &'static [DType] {
         match self {
-            TypeRule::Number | TypeRule::Order => &[DType::I32, DType::I64, DType::F32, DType::F64],
-            TypeRule::Float | TypeRule::FloatTest | TypeRule::ToBits => &[DType::F32, DType::F64],
-            TypeRule::Int | TypeRule::FromBits => &[DType::I32, DType::I64],
-            TypeRule::Bits => &[DType::Bool, DType::I32, DType::I64],
+            TypeRule::Number | TypeRule::Order => NUMBERS,
+            TypeRule::Float | TypeRule::FloatTest | TypeRule::ToBits => FLOATS,
+            TypeRule::Int => INTEGERS,
+            TypeRule::FromBits => &[DType::I32, DType::I64, DType::U32, DType::U64],
+            TypeRule::Bits => BITS,
             TypeRule::Equality | TypeRule::Select | TypeRule::Cast(_) => &DType::ALL,
         }
     }
@@ -122,7 +130,7 @@ impl TypeRule {
                 _ => DType::I64,
             },
             TypeRule::FromBits => match dtype {
-                DType::I32 => DType::F32,
+                DType::I32 | DType::U32 => DType::F32,
                 _ => DType::F64,
             },
             TypeRule::FloatTest | TypeRule::Order | TypeRule::Equality => DType::Bool,
@@ -148,8 +156,8 @@ impl TypeRule {
     }
 }
 
-/// The value of a function.  Floats are computed in f64 and not rounded to f32; integers are computed in i128,
-/// where nothing overflows, and then wrapped.
+/// The value of a function.  Floats are computed in f64 and not rounded to f32; integers are computed in i128 by
+/// operations that wrap, and then wrapped.
 #[derive(Clone, Copy, Debug)]
 pub enum Eval {
     /// Of floats alone.
@@ -161,7 +169,7 @@ pub enum Eval {
     /// A relation, decided by the order of the operands, which is `None` where one is NaN.
     Relation(fn(Option<std::cmp::Ordering>) -> bool),
     /// Bit by bit; a bool is the lowest bit.
-    Bits(fn(&[i64]) -> i64),
+    Bits(fn(&[i128]) -> i128),
     /// What depends on the element type itself, such as on its width; `None` for operands of other types.
     Typed(fn(DType, &[Scalar]) -> Option<Scalar>),
     /// The second or the third operand, by the first.
@@ -181,9 +189,7 @@ impl Eval {
                 Ok(Scalar::Float(f(gather(args, float, &mut [0.0; MAX_ARITY])?)))
             }
             (Eval::Number(_, f), [Scalar::Int(_), ..]) => {
-                let value = f(gather(args, wide, &mut [0; MAX_ARITY])?);
-                // Truncation is the wrap at 64 bits.
-                Ok(Scalar::Int(wrap(dtype, value as i64)))
+                Ok(Scalar::Int(wrap(dtype, f(gather(args, wide, &mut [0; MAX_ARITY])?))))
             }
             (Eval::Test(f), [Scalar::Float(x)]) => Ok(Scalar::Bool(f(*x))),
             (Eval::Relation(f), [Scalar::Float(a), Scalar::Float(b)]) => {
@@ -223,13 +229,13 @@ fn float(arg: Scalar) -> Option<f64> {
 }
 
 fn wide(arg: Scalar) -> Option<i128> {
-    if let Scalar::Int(value) = arg { Some(i128::from(value)) } else { None }
+    if let Scalar::Int(value) = arg { Some(value) } else { None }
 }
 
-fn bits(arg: Scalar) -> Option<i64> {
+fn bits(arg: Scalar) -> Option<i128> {
     match arg {
         Scalar::Int(value) => Some(value),
-        Scalar::Bool(value) => Some(i64::from(value)),
+        Scalar::Bool(value) => Some(i128::from(value)),
         Scalar::Float(_) => None,
     }
 }
@@ -244,11 +250,13 @@ fn cast(to: DType, x: Scalar) -> Scalar {
         (DType::Bool, Scalar::Bool(value)) => Scalar::Bool(value),
         (DType::Bool, Scalar::Int(value)) => Scalar::Bool(value != 0),
         (DType::Bool, Scalar::Float(value)) => Scalar::Bool(value != 0.0),
-        (DType::I32 | DType::I64, Scalar::Bool(value)) => Scalar::Int(i64::from(value)),
-        (DType::I32 | DType::I64, Scalar::Int(value)) => Scalar::Int(wrap(to, value)),
-        (DType::I32, Scalar::Float(value)) => Scalar::Int(i64::from(value as i32)),
-        (DType::I64, Scalar::Float(value)) => Scalar::Int(value as i64),
         (DType::F32 | DType::F64, value) => Scalar::Float(value.to_f64()),
+        (_, Scalar::Bool(value)) => Scalar::Int(i128::from(value)),
+        (_, Scalar::Int(value)) => Scalar::Int(wrap(to, value)),
+        (_, Scalar::Float(value)) => {
+            let (least, greatest) = to.bounds();
+            Scalar::Int((value as i128).clamp(least, greatest))
+        }
     }
 }
 
@@ -369,7 +377,7 @@ impl Accuracy {
         match dtype {
             DType::F32 => self.f32,
             DType::F64 => self.f64,
-            DType::Bool | DType::I32 | DType::I64 => 0.0,
+            _ => 0.0,
         }
     }
 }

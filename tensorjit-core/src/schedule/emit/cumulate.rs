@@ -160,10 +160,8 @@ impl<'a> Emit<'a> {
     /// The fold of no elements; the last of the values is the result.
     fn nothing(&mut self, lane: Lane<'a>) -> Vec<Val> {
         let dtype = lane.dtype;
-        let (least, greatest) = match dtype {
-            DType::I32 => (i32::MIN.into(), i32::MAX.into()),
-            _ => (i64::MIN, i64::MAX),
-        };
+        let (least, greatest) = dtype.bounds();
+        let (least, greatest) = (least as i64, greatest as i64);
         let (float, int) = match lane.op.fold {
             Running::Sum | Running::Linear => (0.0, 0),
             Running::Prod => (1.0, 1),

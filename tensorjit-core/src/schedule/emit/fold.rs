@@ -351,10 +351,8 @@ impl<'a> Emit<'a> {
         | Fold::Dot(dtype)
         | Fold::Extreme { dtype, .. }
         | Fold::Arg { dtype, .. }) = fold;
-        let (least_int, greatest_int) = match dtype {
-            DType::I32 => (i32::MIN.into(), i32::MAX.into()),
-            _ => (i64::MIN, i64::MAX),
-        };
+        let (least_int, greatest_int) = dtype.bounds();
+        let (least_int, greatest_int) = (least_int as i64, greatest_int as i64);
         match fold {
             Fold::Reduce(ReduceKind::Sum, dtype) | Fold::Dot(dtype) => vec![number(self, dtype, 0.0, 0)],
             Fold::Reduce(ReduceKind::Prod, dtype) => vec![number(self, dtype, 1.0, 1)],

@@ -141,7 +141,12 @@ impl<'a> Emit<'a> {
     fn key_of(&mut self, value: Val, key: DType, op: &Sort) -> Val {
         let dtype = self.b.dtype(value);
         if !dtype.is_float() {
-            let whole = self.b.prim(Prim::Convert(key), &[value]);
+            let mut whole = self.b.prim(Prim::Convert(key), &[value]);
+            if dtype.is_unsigned() && dtype.size() == key.size() {
+                // Keys are signed: the upper half of the values must not come first.
+                let sign = self.b.int(key, if key == DType::I64 { i64::MIN } else { i32::MIN.into() });
+                whole = self.b.prim(Prim::Xor, &[whole, sign]);
+            }
             return if op.descending { self.flipped(whole) } else { whole };
         }
         // Negative numbers fall as their bits rise, and the zeros are one.

@@ -51,7 +51,7 @@ impl Emit<'_> {
             }
             Op::Constant(constant) => Ok(match constant {
                 Constant::Bool(value) => self.b.int(DType::Bool, i64::from(*value)),
-                Constant::Int(dtype, value) => self.b.int(*dtype, *value),
+                Constant::Int(dtype, value) => self.b.int(*dtype, *value as i64),
                 Constant::Float(dtype, bits) => self.b.float(*dtype, f64::from_bits(*bits)),
             }),
             Op::DimValue(dim) => self.scalar_index(&dim.0),

@@ -434,16 +434,19 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ]),
     // Literals.
     ("fn f() { 99999999999999999999 }", &[
-        "1:10 literal: this integer does not fit `i64` | a float is written with a point, as `1e20` or `1.0`",
+        "1:10 literal: this integer fits no type | a float is written with a point, as `1e20` or `1.0`",
     ]),
     ("fn f() { 3000000000i32 }", &[
         "1:10 literal: this integer does not fit `i32` | a float is written with a point, as `1e20` or `1.0`",
     ]),
-    ("fn f() { 1u8 }", &[
-        "1:10 literal: `u8` is not a type of numbers here | suffixes are `f32`, `f64`, `i32` and `i64`; without one a literal takes the type of what it meets",
+    ("fn f() { 300u8 }", &[
+        "1:10 literal: this integer does not fit `u8` | a float is written with a point, as `1e20` or `1.0`",
+    ]),
+    ("fn f() { 1usize }", &[
+        "1:10 literal: `usize` is not a type of numbers here | suffixes are the types of numbers, such as `f32` and `i64`; without one a literal takes the type of what it meets",
     ]),
     ("fn f() { 1.0f16 }", &[
-        "1:10 literal: `f16` is not a type of numbers here | suffixes are `f32`, `f64`, `i32` and `i64`; without one a literal takes the type of what it meets",
+        "1:10 literal: `f16` is not a type of numbers here | suffixes are the types of numbers, such as `f32` and `i64`; without one a literal takes the type of what it meets",
     ]),
     ("fn f() { 1.5i32 }", &[
         "1:10 literal: a number with a point has no type `i32` | suffixes of floats are `f32` and `f64`",
@@ -467,7 +470,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
         "1:14 rust-construct: there are no repeat literals | write `full([n], value)`, `zeros([n])` or `ones([n])`",
     ]),
     ("fn f() { 1abc }", &[
-        "1:10 literal: `abc` is not a type of numbers here | suffixes are `f32`, `f64`, `i32` and `i64`; without one a literal takes the type of what it meets",
+        "1:10 literal: `abc` is not a type of numbers here | suffixes are the types of numbers, such as `f32` and `i64`; without one a literal takes the type of what it meets",
     ]),
     // Texts.
     ("fn f() { \"x }", &[

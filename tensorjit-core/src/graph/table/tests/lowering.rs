@@ -1,5 +1,7 @@
 //! The machine operations of every row, executed on scalars and judged by the row's own evaluator.
 
+use std::collections::BTreeSet;
+
 use super::*;
 use crate::math::exec::{Batch, Exec, Machine};
 
@@ -30,16 +32,21 @@ const SPECIAL: [f64; 22] = [
 ];
 
 /// Integers at which functions go wrong.
-const INTEGERS: [i64; 11] =
-    [0, 1, -1, 2, -3, 7, 46_341, i32::MAX as i64, i32::MIN as i64, i64::MAX, i64::MIN];
+const INTEGERS: [i128; 11] =
+    [0, 1, -1, 2, -3, 7, 46_341, i32::MAX as i128, i32::MIN as i128, i64::MAX as i128, i64::MIN as i128];
 
 /// The interesting elements of a type, and `more` floats of the sampling range.
 fn elements(dtype: DType, place: &row::Operand, more: usize, random: &mut Random) -> Vec<Scalar> {
     let mut inside = || place.low + (place.high - place.low) * random.next();
     match dtype {
         DType::Bool => vec![Scalar::Bool(false), Scalar::Bool(true)],
-        DType::I32 | DType::I64 => INTEGERS.iter().map(|value| Scalar::Int(wrap(dtype, *value))).collect(),
-        DType::F32 | DType::F64 => {
+        dtype if dtype.is_int() => {
+            let (least, greatest) = dtype.bounds();
+            let wrapped = INTEGERS.iter().map(|value| wrap(dtype, *value));
+            let all: BTreeSet<i128> = wrapped.chain([least, greatest]).collect();
+            all.into_iter().map(Scalar::Int).collect()
+        }
+        _ => {
             let mut values = SPECIAL.to_vec();
             values.extend((0..more).map(|_| inside()));
             values.iter().map(|value| Scalar::Float(round(dtype, *value))).collect()
@@ -94,10 +101,9 @@ fn batch(dtype: DType, scalars: &[Scalar]) -> Batch {
     let int = |scalar: &Scalar| if let Scalar::Int(value) = scalar { *value } else { 0 };
     match dtype {
         DType::Bool => Batch::Bool(scalars.iter().map(|scalar| *scalar == Scalar::Bool(true)).collect()),
-        DType::I32 => Batch::I32(scalars.iter().map(|scalar| int(scalar) as i32).collect()),
-        DType::I64 => Batch::I64(scalars.iter().map(int).collect()),
         DType::F32 => Batch::F32(scalars.iter().map(|scalar| scalar.to_f64() as f32).collect()),
         DType::F64 => Batch::F64(scalars.iter().map(|scalar| scalar.to_f64()).collect()),
+        dtype => Batch::Int(dtype, scalars.iter().map(int).collect()),
     }
 }
 
@@ -105,8 +111,7 @@ fn batch(dtype: DType, scalars: &[Scalar]) -> Batch {
 fn scalars(batch: &Batch) -> Vec<Scalar> {
     match batch {
         Batch::Bool(values) => values.iter().map(|value| Scalar::Bool(*value)).collect(),
-        Batch::I32(values) => values.iter().map(|value| Scalar::Int(i64::from(*value))).collect(),
-        Batch::I64(values) => values.iter().map(|value| Scalar::Int(*value)).collect(),
+        Batch::Int(_, values) => values.iter().map(|value| Scalar::Int(*value)).collect(),
         Batch::F32(values) => values.iter().map(|value| Scalar::Float(f64::from(*value))).collect(),
         Batch::F64(values) => values.iter().map(|value| Scalar::Float(*value)).collect(),
     }

@@ -72,8 +72,8 @@ fn types_are_inferred_and_values_have_them() {
                 .iter()
                 .map(|input| match input.dtype {
                     DType::Bool => Scalar::Bool(true),
-                    DType::I32 | DType::I64 => Scalar::Int(3),
-                    DType::F32 | DType::F64 => Scalar::Float(0.75),
+                    dtype if dtype.is_int() => Scalar::Int(3),
+                    _ => Scalar::Float(0.75),
                 })
                 .collect();
             let value = ew.fold(dtype, &args).expect("the operands are of the types that the row takes");

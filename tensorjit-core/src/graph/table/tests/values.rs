@@ -127,6 +127,14 @@ fn integers_wrap_and_divide_by_zero() {
         (Ew::ShrLogical, DType::I32, vec![-1, 28], 15),
         (Ew::ShrLogical, DType::I64, vec![-1, 60], 15),
         (Ew::ShrLogical, DType::I64, vec![-1, 64], 0),
+        (Ew::Shr, DType::U8, vec![200, 1], 100),
+        (Ew::Shr, DType::U8, vec![200, 8], 0),
+        (Ew::Shl, DType::U8, vec![200, 1], 144),
+        (Ew::Shl, DType::I8, vec![1, 7], -128),
+        (Ew::Shr, DType::I8, vec![-128, 100], -1),
+        (Ew::CountOnes, DType::I8, vec![-1], 8),
+        (Ew::CountOnes, DType::U8, vec![255], 8),
+        (Ew::LeadingZeros, DType::U16, vec![1], 15),
         (Ew::CountOnes, DType::I32, vec![-1], 32),
         (Ew::CountOnes, DType::I64, vec![-1], 64),
         (Ew::CountOnes, DType::I32, vec![0x0f0_0101], 6),
@@ -136,9 +144,23 @@ fn integers_wrap_and_divide_by_zero() {
         (Ew::LeadingZeros, DType::I64, vec![0xffff], 48),
         (Ew::Cast(DType::I32), DType::I64, vec![most + 1], least),
         (Ew::Cast(DType::I64), DType::I32, vec![least], least),
+        (Ew::Add, DType::U8, vec![200, 100], 44),
+        (Ew::Sub, DType::U8, vec![1, 2], 255),
+        (Ew::Neg, DType::U16, vec![1], 65_535),
+        (Ew::Abs, DType::U8, vec![255], 255),
+        (Ew::Sign, DType::U8, vec![255], 1),
+        (Ew::Mul, DType::I8, vec![16, 16], 0),
+        (Ew::Div, DType::I8, vec![-128, -1], -128),
+        (Ew::Div, DType::U8, vec![7, 255], 0),
+        (Ew::Rem, DType::U8, vec![200, 255], 200),
+        (Ew::Mod, DType::U8, vec![200, 7], 4),
+        (Ew::Not, DType::U8, vec![1], 254),
+        (Ew::Maximum, DType::U8, vec![200, 100], 200),
+        (Ew::Cast(DType::I8), DType::U8, vec![200], -56),
+        (Ew::Cast(DType::U32), DType::I8, vec![-1], u32::MAX.into()),
     ] {
-        let args: Vec<Scalar> = args.into_iter().map(Scalar::Int).collect();
-        assert_eq!(ew.eval(dtype, &args), Ok(Scalar::Int(expected)), "{ew:?} {dtype:?} {args:?}");
+        let args: Vec<Scalar> = args.into_iter().map(|x: i64| Scalar::Int(x.into())).collect();
+        assert_eq!(ew.eval(dtype, &args), Ok(Scalar::Int(expected.into())), "{ew:?} {dtype:?} {args:?}");
     }
 }
 
@@ -152,8 +174,8 @@ fn floats_and_their_bits() {
         (DType::F64, 5e-324, 1),
     ] {
         let int = if dtype == DType::F32 { DType::I32 } else { DType::I64 };
-        assert_eq!(Ew::ToBits.fold(dtype, &[Scalar::Float(x)]), Ok(Scalar::Int(bits)), "{x}");
-        assert_eq!(Ew::FromBits.fold(int, &[Scalar::Int(bits)]), Ok(Scalar::Float(x)), "{bits:x}");
+        assert_eq!(Ew::ToBits.fold(dtype, &[Scalar::Float(x)]), Ok(Scalar::Int(bits.into())), "{x}");
+        assert_eq!(Ew::FromBits.fold(int, &[Scalar::Int(bits.into())]), Ok(Scalar::Float(x)), "{bits:x}");
     }
 }
 
@@ -168,10 +190,17 @@ fn floats_convert_to_integers_with_saturation() {
         (DType::I64, 9.3e18, i64::MAX),
         (DType::I64, -1e300, i64::MIN),
         (DType::I64, f64::NAN, 0),
+        (DType::I8, -128.9, -128),
+        (DType::I8, 200.0, 127),
+        (DType::U8, -0.5, 0),
+        (DType::U8, -3.0, 0),
+        (DType::U8, 255.9, 255),
+        (DType::U16, 1e9, 65_535),
+        (DType::U32, f64::INFINITY, u32::MAX.into()),
     ] {
         assert_eq!(
             Ew::Cast(to).eval(DType::F64, &[Scalar::Float(x)]),
-            Ok(Scalar::Int(expected)),
+            Ok(Scalar::Int(expected.into())),
             "{x} as {to:?}"
         );
     }
@@ -181,7 +210,7 @@ fn floats_convert_to_integers_with_saturation() {
 fn folding_rounds_once() {
     // Through f64 the tie would be broken twice, to the even float below.
     let value = (1_i64 << 54) + (1 << 30) + 1;
-    let folded = Ew::Cast(DType::F32).fold(DType::I64, &[Scalar::Int(value)]);
+    let folded = Ew::Cast(DType::F32).fold(DType::I64, &[Scalar::Int(value.into())]);
     assert_eq!(folded, Ok(Scalar::Float(f64::from(value as f32))));
     let third = Ew::Recip.fold(DType::F32, &[Scalar::Float(3.0)]);
     assert_eq!(third, Ok(Scalar::Float(f64::from(1.0_f32 / 3.0))));
