@@ -18,7 +18,7 @@ pub use tensorjit_runtime::{
 pub use tensorjit_runtime::files::{FileError, Problem};
 
 #[doc(hidden)]
-pub use tensorjit_macros::__expand;
+pub use tensorjit_macros::{__expand, __link};
 
 /// What the expansion of [`tensor_fn!`] names; no part of the interface.
 #[doc(hidden)]

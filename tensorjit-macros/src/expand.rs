@@ -10,12 +10,13 @@ use tensorjit_core::codegen;
 use tensorjit_core::diag::{Failure, Origin};
 use tensorjit_core::syntax::ast::{Block, Item, Struct};
 use tensorjit_core::syntax::sources::Sources;
-use tensorjit_core::syntax::{Parsed, parse};
+use tensorjit_core::syntax::{Parsed, parse, share};
 use tensorjit_runtime::abi::Role;
 
 use crate::constants;
 use crate::emit::{self, Argument, Code, Output, Param, Signature, Tensor};
 use crate::header::Input;
+use crate::imports::{self, Aliases, block_id, fetch};
 use crate::native::{Backend, Head, reachable};
 use crate::options::{Options, VARIABLES};
 use crate::report;
@@ -23,10 +24,21 @@ use crate::session::Session;
 
 /// The expansion of one block.
 pub(crate) fn expand(input: Input, session: &Session) -> TokenStream {
-    let Parsed { block, sources, diagnostics } = parse(input.user);
+    if input.parcels.is_none()
+        && let Some((uses, sources)) = tensorjit_core::syntax::imports(&input.user)
+        && !uses.is_empty()
+    {
+        return fetch(&input, &uses, &sources);
+    }
+    let id = block_id(&input.user, session);
+    let Parsed { block, sources, diagnostics, sound } = parse(input.user, input.parcels.unwrap_or_default());
     let face = &input.face;
-    let checked = if diagnostics.is_empty() { check_block(&block) } else { Err(Failure::User(diagnostics)) };
-    let items = checked.and_then(|CheckedBlock { structs, functions }| {
+    let aliases = Aliases::new(&block, &id, &sources);
+    let checked =
+        if diagnostics.is_empty() && sound { check_block(&block) } else { Err(Failure::User(diagnostics)) };
+    let items = checked.and_then(|mut checked| {
+        aliases.rename(&mut checked);
+        let CheckedBlock { structs, functions } = checked;
         let writer = Writer { face, sources: &sources };
         let structs = structs
             .iter()
@@ -42,13 +54,15 @@ pub(crate) fn expand(input: Input, session: &Session) -> TokenStream {
     });
     // A constant whose value is wrong is not given to Rust, which would say so again.
     let mut wrong = Vec::new();
+    let offers = imports::offer(&share::offers(&block, &id, items.is_ok()), &id, &sources);
     let items = items.unwrap_or_else(|failure| {
         if let Failure::User(problems) = &failure {
             wrong.extend(problems.iter().map(|problem| problem.at));
         }
         let errors = report::failure(&failure, &sources);
         let mut seen = BTreeSet::new();
-        let declared: Vec<&Struct> = structs(&block).collect();
+        let own: Vec<&Struct> = structs(&block).collect();
+        let declared = emit::Structs { own: &own, imported: &aliases.stubs };
         let functions = public_functions(&block)
             .filter(|function| seen.insert(&function.name.text))
             .map(|function| emit::stub(face, function, &declared));
@@ -59,12 +73,15 @@ pub(crate) fn expand(input: Input, session: &Session) -> TokenStream {
         quote!(#errors #(#structs)* #(#functions)*)
     });
     let consts = constants(&block, &wrong);
+    let imported = &aliases.items;
     let variables = VARIABLES;
     // Cargo expands again when one of these changes.  A constant that only tensor functions use is used.
     quote! {
         #(const _: ::core::option::Option<&::core::primitive::str> = ::core::option_env!(#variables);)*
+        #imported
         #(#[allow(dead_code)] #consts)*
         #items
+        #offers
     }
 }
 

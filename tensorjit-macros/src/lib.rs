@@ -13,12 +13,23 @@ mod facts;
 mod constants;
 mod emit;
 mod native;
+mod imports;
 mod report;
 mod expand;
 
 /// What `tensorjit::tensor_fn!` calls, with the header that its wrapper adds.
 #[proc_macro]
 pub fn __expand(tokens: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    expansion(tokens)
+}
+
+/// What is called at last for a block that imports items of others, with these items.
+#[proc_macro]
+pub fn __link(tokens: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    expansion(tokens)
+}
+
+fn expansion(tokens: proc_macro::TokenStream) -> proc_macro::TokenStream {
     match syn::parse::<header::Input>(tokens) {
         Ok(input) => expand::expand(input, &session::Session::current()).into(),
         Err(error) => error.to_compile_error().into(),

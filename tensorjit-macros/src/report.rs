@@ -2,7 +2,7 @@
 
 use proc_macro2::{Delimiter, Group, Literal, Span, TokenStream, TokenTree};
 use quote::quote_spanned;
-use tensorjit_core::diag::{Diagnostic, Failure};
+use tensorjit_core::diag::{Diagnostic, Failure, Origin};
 use tensorjit_core::syntax::sources::Sources;
 
 /// All errors of a failure, each at its place.
@@ -17,17 +17,27 @@ pub(crate) fn failure(failure: &Failure, sources: &Sources) -> TokenStream {
 
 /// One error: what is wrong, what stands at the other places, the way out.
 pub(crate) fn diagnostic(problem: &Diagnostic, sources: &Sources) -> TokenStream {
-    let (first, last) = sources.spans(problem.at);
     let mut text = problem.message.clone();
-    for (at, label) in &problem.labels {
-        let place = sources.spans(*at).0.start();
-        text.push_str(&format!("\n  at {}:{}: {label}", place.line, place.column + 1));
+    // What another block says is shown where this one imports it: both places have a part in it.
+    let import = sources.import_of(problem.at);
+    let here = import.map(|_| (problem.at, "here, in what is imported".to_owned()));
+    for (at, label) in here.iter().chain(&problem.labels) {
+        text.push_str(&format!("\n  at {}: {label}", place(*at, sources)));
     }
     if let Some(help) = &problem.help {
         text.push_str("\n  help: ");
         text.push_str(help);
     }
+    let (first, last) = sources.spans(import.unwrap_or(problem.at));
     error(&text, first, last)
+}
+
+/// `line:column`, with the file where it may be another one.
+fn place(at: Origin, sources: &Sources) -> String {
+    let span = sources.spans(at).0;
+    let start = span.start();
+    let file = sources.import_of(at).map_or_else(String::new, |_| format!("{}:", span.file()));
+    format!("{file}{}:{}", start.line, start.column + 1)
 }
 
 /// An error from the first to the last of two tokens.
@@ -43,7 +53,7 @@ pub(crate) fn error(message: &str, first: Span, last: Span) -> TokenStream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tensorjit_core::diag::{Bug, Origin};
+    use tensorjit_core::diag::Bug;
 
     #[test]
     fn everything_is_said() {

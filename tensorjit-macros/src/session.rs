@@ -17,6 +17,8 @@ pub(crate) struct Session {
     folders: Vec<PathBuf>,
     /// The processor that the build names.
     pub(crate) cpu: Option<String>,
+    /// What tells the crate that is built from others: its name, and what Cargo hashes into its symbols.
+    pub(crate) package: String,
 }
 
 impl Session {
@@ -54,7 +56,10 @@ impl Session {
             .filter_map(|option| option.strip_prefix("target-cpu="))
             .last()
             .map(str::to_owned);
-        Session { code: compiles(&program) && links, folders, cpu }
+        let hash = values(&args, "-C").find_map(|option| option.strip_prefix("metadata="));
+        let name = values(&args, "--crate-name").next();
+        let package = format!("{} {}", name.unwrap_or_default(), hash.unwrap_or_default());
+        Session { package, code: compiles(&program) && links, folders, cpu }
     }
 
     /// Where kernels are kept: the folder that belongs to the build of the crate whose macro is expanded.
@@ -127,6 +132,13 @@ mod tests {
         }
         assert_eq!(session("rustc -L native=/t/kernels a.rs").folder(), None);
         assert_eq!(session("rustc @args").folder(), Some(Path::new("/a/out/kernels")));
+    }
+
+    #[test]
+    fn crates_are_told_apart() {
+        assert_eq!(session("rustc --crate-name a -C metadata=1f a.rs").package, "a 1f");
+        assert_eq!(session("rustc --crate-name=a -Cmetadata=1f a.rs").package, "a 1f");
+        assert_eq!(session("rustc a.rs").package, " ");
     }
 
     #[test]

@@ -58,9 +58,7 @@ impl Checker<'_> {
         at: Origin,
     ) -> Checked<Value> {
         let items = self.items;
-        if self.library.is_none()
-            && let Some(function) = items.functions.get(name.text.as_str())
-        {
+        if let Some(function) = self.function_named(&name.text) {
             return self.call_function(function, name, args, options, at, false);
         }
         if let Some(builtin) = builtins::find(&name.text) {

@@ -8,9 +8,10 @@ use crate::dim::Dim;
 use crate::syntax::ast::{Const, TypeKind};
 use tensorjit_runtime::abi::DType;
 
-/// The value of a constant, which may use the constants before it.
-pub(super) fn value(items: &Items<'_>, constant: &Const) -> Result<(Vec<Report>, Value), Bug> {
+/// The value of a constant, which may use the constants before it and those that its block imports.
+pub(super) fn value(items: &Items<'_>, constant: &Const, scope: usize) -> Result<(Vec<Report>, Value), Bug> {
     let mut checker = Checker::new(items);
+    checker.frame().scope = scope;
     checker.in_constant = true;
     let value = match checker.constant(constant) {
         Ok(value) => value,

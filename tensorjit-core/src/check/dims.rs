@@ -53,7 +53,7 @@ impl Checker<'_> {
             }
             None => false,
         };
-        if known || self.items.consts.contains_key(name) {
+        if known || self.const_named(name).is_some() {
             return match self.lookup(name, at)?.as_dim() {
                 Some(dim) => Ok(dim),
                 None => {

@@ -411,7 +411,7 @@ pub(super) fn check_signature(items: &Items<'_>, function: &Function) -> Vec<Rep
             if !option
                 && !known.contains(elem.text.as_str())
                 && super::scope::dtype_by_name(&elem.text).is_none()
-                && !items.structs.contains_key(elem.text.as_str())
+                && checker.struct_named(&elem.text).is_none()
             {
                 let message = format!("there is no element type `{}`", elem.text);
                 checker.report(Diagnostic::new("unknown-type", message, elem.at));

@@ -54,7 +54,8 @@ impl Checker<'_> {
             return Err(self.circle(first, name_at));
         }
         self.require_room(function, name_at)?;
-        let frame = Frame { targets: targets(&function.body), ..generics(function) };
+        let scope = Frame::home(self.items, function, library);
+        let frame = Frame { targets: targets(&function.body), scope, ..generics(function) };
         let outermost = library && self.library.is_none();
         self.active.push(name.clone());
         self.frames.push(frame);
@@ -235,7 +236,9 @@ impl Checker<'_> {
         let name = &param.name.text;
         let message = format!("`{name}` of `{}` is {}, this is {found}", call.name, written_type(&param.ty));
         let mut diagnostic = Diagnostic::new("argument-type", message, value.at);
-        if let Some(known) = self.known_names(&param.ty) {
+        if self.is_namesake(&param.ty, &value.value) {
+            diagnostic = diagnostic.help("two blocks have a struct of this name each, which are two types");
+        } else if let Some(known) = self.known_names(&param.ty) {
             diagnostic = diagnostic.help(format!("in this call {known}"));
         } else if self.library.is_none() && !super::call::is_known(&function.name.text) {
             diagnostic = diagnostic.label(param.ty.at, "declared here".to_owned());

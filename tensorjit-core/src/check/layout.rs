@@ -22,7 +22,7 @@ pub enum Layout {
 /// A struct whose dimensions are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StructLayout {
-    /// Its name.
+    /// Its name, that of its block before it where that is another one.
     pub name: String,
     /// The values of its dimensions.
     pub dims: Vec<Dim>,

@@ -81,7 +81,7 @@ impl Checker<'_> {
     fn elements(&mut self, expr: &Expr) -> Checked<Vec<Placed>> {
         if let ExprKind::Call { name, args, options, .. } = &expr.kind
             && options.is_empty()
-            && !self.items.functions.contains_key(name.text.as_str())
+            && self.function_named(&name.text).is_none()
         {
             match (name.text.as_str(), args.as_slice()) {
                 ("enumerate", [inner]) => {

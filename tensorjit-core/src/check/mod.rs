@@ -40,11 +40,11 @@ use tensorjit_runtime::abi::{DType, Role};
 
 use self::report::Report;
 use self::scope::Items;
-use crate::diag::{Diagnostic, Failure, Origin};
+use crate::diag::{Bug, Diagnostic, Failure, Origin};
 use crate::dim::Dim;
 use crate::dim::facts::{Condition, Facts};
 use crate::graph::{Graph, Type};
-use crate::syntax::ast::{Block, Function, Item, Struct};
+use crate::syntax::ast::{Block, Function, Item, Module, Struct};
 
 pub use self::layout::{Layout, StructLayout};
 
@@ -163,16 +163,15 @@ pub fn check(block: &Block) -> Result<Vec<CheckedFunction>, Failure> {
 /// As [`check`], with the structs of the block.
 pub fn check_block(block: &Block) -> Result<CheckedBlock, Failure> {
     let mut reports: Vec<Report> = Vec::new();
-    let mut items = Items::default();
+    let mut items = Items::new(block);
+    for (index, module) in block.modules.iter().enumerate() {
+        declare_module(&mut items, module, Items::scope_of(index), &mut reports)?;
+    }
     let mut functions: Vec<&Function> = Vec::new();
     let mut structs: Vec<&Struct> = Vec::new();
     let mut names: BTreeMap<&str, Origin> = BTreeMap::new();
-    for item in &block.items {
-        let name = match item {
-            Item::Fn(function) => &function.name,
-            Item::Struct(declared) => &declared.name,
-            Item::Const(constant) => &constant.name,
-        };
+    let imported = block.uses.iter().map(|used| (&used.name, None));
+    for (name, item) in block.items.iter().map(|item| (item.name(), Some(item))).chain(imported) {
         if names.insert(&name.text, name.at).is_some() {
             let message = format!("`{}` is defined twice in this block", name.text);
             let diagnostic = Diagnostic::new("duplicate-name", message, name.at);
@@ -180,16 +179,17 @@ pub fn check_block(block: &Block) -> Result<CheckedBlock, Failure> {
             continue;
         }
         match item {
-            Item::Fn(function) => {
+            None => {}
+            Some(Item::Fn(function)) => {
                 items.functions.insert(&function.name.text, function);
                 functions.push(function);
             }
-            Item::Struct(declared) => {
+            Some(Item::Struct(declared)) => {
                 items.structs.insert(&declared.name.text, declared);
                 structs.push(declared);
             }
-            Item::Const(constant) => {
-                let (found, value) = consts::value(&items, constant)?;
+            Some(Item::Const(constant)) => {
+                let (found, value) = consts::value(&items, constant, scope::OWN)?;
                 reports.extend(found);
                 items.consts.insert(&constant.name.text, value);
             }
@@ -231,6 +231,32 @@ pub fn check_block(block: &Block) -> Result<CheckedBlock, Failure> {
         true => Ok(checked),
         false => Err(Failure::User(diagnostics)),
     }
+}
+
+/// Declares the items of another block, which has been checked where it stands.
+fn declare_module<'a>(
+    items: &mut Items<'a>,
+    module: &'a Module,
+    scope: usize,
+    reports: &mut Vec<Report>,
+) -> Result<(), Bug> {
+    for item in &module.items {
+        let name = item.name().text.as_str();
+        match item {
+            Item::Fn(function) => {
+                items.functions.insert(name, function);
+            }
+            Item::Struct(declared) => {
+                items.structs.insert(name, declared);
+            }
+            Item::Const(constant) => {
+                let (found, value) = consts::value(items, constant, scope)?;
+                reports.extend(found);
+                items.consts.insert(name, value);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Each error once: what was found again while a broken function was inlined is dropped.

@@ -33,7 +33,7 @@ impl<'a> Checker<'a> {
         }
         let base = base.map(|base| self.placed(base)).transpose();
         let declared = self.known_struct(name)?;
-        if self.items.broken.contains(name.text.as_str()) {
+        if self.items.broken.contains(declared.name.text.as_str()) {
             return Err(Stop::Reported);
         }
         self.require_known_fields(declared, fields)?;
@@ -101,7 +101,7 @@ impl<'a> Checker<'a> {
 
     /// A value of a struct; its dimensions follow from its fields.
     fn record(&mut self, declared: &Struct, values: &[Placed], at: Origin) -> Checked<Value> {
-        self.frames.push(frame(declared, std::iter::repeat(None)));
+        self.frames.push(frame(self.items, declared, std::iter::repeat(None)));
         let record = self.matched_record(declared, values, at);
         self.frames.pop();
         record

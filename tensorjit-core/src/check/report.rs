@@ -42,6 +42,11 @@ impl Checker<'_> {
             diagnostic.labels.clear();
             diagnostic.message = format!("in `{name}`: {}", diagnostic.message);
         }
+        diagnostic.message = self.items.plain(diagnostic.message);
+        diagnostic.help = diagnostic.help.map(|help| self.items.plain(help));
+        for (_, label) in &mut diagnostic.labels {
+            *label = self.items.plain(std::mem::take(label));
+        }
         let through = self.inlined.clone();
         self.reports.push(Report { through, diagnostic });
         Stop::Reported

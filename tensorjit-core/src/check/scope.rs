@@ -12,11 +12,28 @@ use super::value::Value;
 use crate::diag::{Diagnostic, Origin};
 use crate::dim::Dim;
 use crate::graph::{Graph, NodeId, Op};
-use crate::syntax::ast::{Function, Ident, Struct};
+use crate::syntax::ast::{Block, Function, Ident, Import, Struct, plain_name};
+
+/// The scope of the block itself.
+pub(super) const OWN: usize = 0;
+
+/// The scope of what is written in the language itself, which sees nothing of any block.
+const LIBRARY: usize = 1;
+
+/// The scope of the first of the other blocks.
+const MODULES: usize = 2;
 
 /// What all functions of a block share.
+///
+/// Items of other blocks have names of two parts, which no text can write; scopes say which text means them.
 #[derive(Default)]
 pub(super) struct Items<'a> {
+    /// For each scope, what its names stand for; those of the block's own items are not among them.
+    scopes: Vec<BTreeMap<&'a str, &'a str>>,
+    /// The scopes of items of other blocks.
+    homes: BTreeMap<&'a str, usize>,
+    /// What stands before the names of such items.
+    blocks: Vec<String>,
     /// Functions by name.
     pub(super) functions: BTreeMap<&'a str, &'a Function>,
     /// Structs by name.
@@ -27,6 +44,46 @@ pub(super) struct Items<'a> {
     pub(super) consts: BTreeMap<&'a str, Value>,
     /// The functions that are written in the language itself.
     pub(super) prelude: Prelude,
+}
+
+impl<'a> Items<'a> {
+    /// With the scopes of a block and of those that it imports from.
+    pub(super) fn new(block: &'a Block) -> Items<'a> {
+        let imports = |name: &'a Ident, import: &'a Import| (name.text.as_str(), import.item.as_str());
+        let own = block.uses.iter().filter_map(|used| Some(imports(&used.name, used.home.as_ref()?)));
+        let mut items = Items { scopes: vec![own.collect(), BTreeMap::new()], ..Items::default() };
+        for module in &block.modules {
+            let home = items.scopes.len();
+            let names = module.items.iter().map(|item| item.name().text.as_str());
+            items.homes.extend(names.clone().map(|name| (name, home)));
+            let imported = module.imports.iter().map(|(name, import)| (name.as_str(), import.item.as_str()));
+            items.scopes.push(names.map(|name| (plain_name(name), name)).chain(imported).collect());
+            items.blocks.push(format!("{}/", module.id));
+        }
+        items
+    }
+
+    /// The scope of the other block of that index.
+    pub(super) fn scope_of(module: usize) -> usize {
+        MODULES + module
+    }
+
+    /// The scope of the text of an item.
+    pub(super) fn home(&self, item: &str) -> usize {
+        self.homes.get(item).copied().unwrap_or(OWN)
+    }
+
+    /// What a name in a scope stands for, among things of one kind.
+    fn find<'i, T>(&self, kind: &'i BTreeMap<&'a str, T>, scope: usize, name: &str) -> Option<&'i T> {
+        // An import under the name of an item has been refused, and what is said of it is enough.
+        let own = if scope == OWN { kind.get(name) } else { None };
+        own.or_else(|| kind.get(self.scopes.get(scope)?.get(name)?))
+    }
+
+    /// A text with names of other blocks as their texts have them.
+    pub(super) fn plain(&self, text: String) -> String {
+        self.blocks.iter().fold(text, |text, block| text.replace(block, ""))
+    }
 }
 
 /// Checks one function and everything that is inlined into it.
@@ -70,6 +127,8 @@ pub(super) struct Checker<'a> {
 pub(super) struct Frame {
     /// Parameters and `let` names in order; later ones shadow earlier ones.
     pub(super) bindings: Vec<Binding>,
+    /// Whose items the text sees.
+    pub(super) scope: usize,
     /// How many of the bindings lie outside of the closure that is being read.
     pub(super) outside: usize,
     /// Dimension symbols; `None` until an argument determines it.
@@ -105,6 +164,11 @@ pub(super) struct GenericElem {
 }
 
 impl Frame {
+    /// The scope of a function: that of the prelude, or of the function's block.
+    pub(super) fn home(items: &Items<'_>, function: &Function, library: bool) -> usize {
+        if library { LIBRARY } else { items.home(&function.name.text) }
+    }
+
     /// Binds a name.
     pub(super) fn bind(&mut self, name: impl Into<String>, value: Value) {
         self.bindings.push(Binding { name: name.into(), value, state: false, assignable: false });
@@ -148,6 +212,38 @@ impl<'a> Checker<'a> {
         &mut self.frames[last]
     }
 
+    /// The items that the text at hand sees.
+    fn scope(&self) -> usize {
+        self.frames.last().map_or(OWN, |frame| frame.scope)
+    }
+
+    /// The function that a name means.
+    pub(super) fn function_named(&self, name: &str) -> Option<&'a Function> {
+        self.items.find(&self.items.functions, self.scope(), name).copied()
+    }
+
+    /// The struct that a name means.
+    pub(super) fn struct_named(&self, name: &str) -> Option<&'a Struct> {
+        self.items.find(&self.items.structs, self.scope(), name).copied()
+    }
+
+    /// The value of the constant that a name means.
+    pub(super) fn const_named(&self, name: &str) -> Option<&'a Value> {
+        self.items.find(&self.items.consts, self.scope(), name)
+    }
+
+    /// All names of one kind that the text at hand sees.
+    pub(super) fn names_of<'i, T>(
+        &'i self,
+        kind: &'i BTreeMap<&'a str, T>,
+    ) -> impl Iterator<Item = &'a str> + 'i {
+        let imported = self.items.scopes.get(self.scope()).into_iter().flatten();
+        let imported = imported.filter(|(_, item)| kind.contains_key(*item)).map(|(name, _)| *name);
+        let own =
+            kind.keys().copied().filter(|name| self.scope() == OWN && !self.items.homes.contains_key(name));
+        own.chain(imported)
+    }
+
     /// The value of a name: a binding, a dimension, a constant of the block, or an element type.
     pub(super) fn lookup(&mut self, name: &str, at: Origin) -> Checked<Value> {
         if let Some(frame) = self.frames.last() {
@@ -166,9 +262,7 @@ impl<'a> Checker<'a> {
                 return Ok(Value::Elem(*dtype));
             }
         }
-        if self.library.is_none()
-            && let Some(value) = self.items.consts.get(name)
-        {
+        if let Some(value) = self.const_named(name) {
             return match value {
                 Value::Error => Err(Stop::Reported),
                 Value::Constant(literal, _) if self.in_constant => Ok(Value::Literal(literal.clone())),
@@ -190,7 +284,7 @@ impl<'a> Checker<'a> {
 
     fn unknown_name(&mut self, name: &str, at: Origin) -> Stop {
         let mut diagnostic = Diagnostic::new("unknown-name", format!("there is no `{name}` here"), at);
-        let is_function = self.items.functions.contains_key(name)
+        let is_function = self.function_named(name).is_some()
             || builtins::names().any(|candidate| candidate == name)
             || Prelude::names().any(|candidate| candidate == name);
         let visible = self.frames.last().into_iter().flat_map(|frame| {
@@ -202,7 +296,7 @@ impl<'a> Checker<'a> {
         });
         if is_function {
             diagnostic = diagnostic.help(format!("`{name}` is a function: call it, `{name}(..)`"));
-        } else if let Some(close) = closest(name, visible.chain(self.items.consts.keys().copied())) {
+        } else if let Some(close) = closest(name, visible.chain(self.names_of(&self.items.consts))) {
             diagnostic = diagnostic.help(format!("did you mean `{close}`?"));
         }
         self.report(diagnostic)
@@ -212,7 +306,7 @@ impl<'a> Checker<'a> {
     pub(super) fn unknown_function(&mut self, name: &Ident) -> Stop {
         let message = format!("there is no function `{}`", name.text);
         let mut diagnostic = Diagnostic::new("unknown-function", message, name.at);
-        let known = self.items.functions.keys().copied().chain(builtins::names()).chain(Prelude::names());
+        let known = self.names_of(&self.items.functions).chain(builtins::names()).chain(Prelude::names());
         if let Some(close) = closest(&name.text, known) {
             diagnostic = diagnostic.help(format!("did you mean `{close}`?"));
         }

@@ -6,11 +6,12 @@ use super::layout::{Layout, MAX_LEAVES, StructLayout};
 use super::report::{Checked, Report, Stop, closest, counted, listed};
 use super::scope::{Checker, Frame, Items};
 use super::types::axes;
+use super::value::Value;
 use super::{CheckedField, CheckedStruct};
 use crate::diag::{Bug, Diagnostic, Origin};
 use crate::dim::facts::SymbolInfo;
 use crate::dim::{Dim, Sym};
-use crate::syntax::ast::{Extent, Field, Generic, Ident, Struct, TypeExpr, TypeKind};
+use crate::syntax::ast::{Extent, Field, Generic, Ident, Struct, TypeExpr, TypeKind, plain_name};
 
 /// How deep structs may lie in each other.
 const MAX_DEPTH: usize = 64;
@@ -132,7 +133,7 @@ impl<'a> Checker<'a> {
     pub(super) fn require_public(&mut self, ty: &TypeExpr, what: &str) -> Checked<()> {
         match &ty.kind {
             TypeKind::Tensor { elem: name, .. } | TypeKind::Struct { name, .. } => {
-                match self.items.structs.get(name.text.as_str()) {
+                match self.struct_named(&name.text) {
                     Some(found) if !found.public => {
                         let message = format!("{what} has the private type `{}`", name.text);
                         let diagnostic = Diagnostic::new("private-struct", message, name.at)
@@ -170,11 +171,18 @@ impl<'a> Checker<'a> {
     pub(super) fn struct_type<'t>(&self, ty: &'t TypeExpr) -> Option<(&'t Ident, &'t [Extent])> {
         match &ty.kind {
             TypeKind::Struct { name, dims } => Some((name, dims)),
-            TypeKind::Tensor { elem, .. } if self.items.structs.contains_key(elem.text.as_str()) => {
-                Some((elem, &[]))
-            }
+            TypeKind::Tensor { elem, .. } if self.struct_named(&elem.text).is_some() => Some((elem, &[])),
             _ => None,
         }
+    }
+
+    /// Whether a value is of another struct than a type, one of the same name.
+    pub(super) fn is_namesake(&self, ty: &TypeExpr, value: &Value) -> bool {
+        let (Some((name, _)), Value::Struct(record)) = (self.struct_type(ty), value) else { return false };
+        self.struct_named(&name.text).is_some_and(|declared| {
+            let declared = &declared.name.text;
+            *declared != record.name && plain_name(declared) == plain_name(&record.name)
+        })
     }
 
     /// The type that is written, every name of which is known.
@@ -250,12 +258,11 @@ impl<'a> Checker<'a> {
 
     /// The declaration of that name.
     pub(super) fn known_struct(&mut self, name: &Ident) -> Checked<&'a Struct> {
-        let structs = &self.items.structs;
-        if let Some(declared) = structs.get(name.text.as_str()) {
+        if let Some(declared) = self.struct_named(&name.text) {
             return Ok(declared);
         }
-        let help =
-            closest(&name.text, structs.keys().copied()).map(|close| format!("did you mean `{close}`?"));
+        let help = closest(&name.text, self.names_of(&self.items.structs))
+            .map(|close| format!("did you mean `{close}`?"));
         let diagnostic =
             Diagnostic::new("unknown-type", format!("there is no struct `{}`", name.text), name.at);
         Err(self.report(Diagnostic { help, ..diagnostic }))
@@ -278,7 +285,7 @@ impl<'a> Checker<'a> {
                 .label(declared.name.at, format!("declared as `{}`", written_struct(declared)));
             return Err(self.report(diagnostic));
         }
-        if self.items.broken.contains(name.text.as_str()) {
+        if self.items.broken.contains(declared.name.text.as_str()) {
             return Err(Stop::Reported);
         }
         Ok(declared)
@@ -308,7 +315,7 @@ impl<'a> Checker<'a> {
             return self.fail("too-deep", at.at, message);
         }
         self.structs.push(name.clone());
-        self.frames.push(frame(declared, dims.iter().map(|dim| Some(dim.clone()))));
+        self.frames.push(frame(self.items, declared, dims.iter().map(|dim| Some(dim.clone()))));
         let fields: Checked<Vec<(String, Layout)>> = declared
             .fields
             .iter()
@@ -324,8 +331,8 @@ impl<'a> Checker<'a> {
 }
 
 /// A frame with the dimensions of a struct.
-pub(super) fn frame(declared: &Struct, dims: impl Iterator<Item = Option<Dim>>) -> Frame {
-    let mut frame = Frame::default();
+pub(super) fn frame(items: &Items<'_>, declared: &Struct, dims: impl Iterator<Item = Option<Dim>>) -> Frame {
+    let mut frame = Frame { scope: items.home(&declared.name.text), ..Frame::default() };
     for (generic, dim) in declared.generics.iter().zip(dims) {
         if let Generic::Dim { name, .. } = generic {
             frame.dims.insert(name.text.clone(), dim);

@@ -77,7 +77,7 @@ impl Checker<'_> {
                 let message = format!("there is no element type `{}`", name.text);
                 let diagnostic = Diagnostic::new("unknown-type", message, name.at);
                 let known = DType::ALL.iter().map(|dtype| dtype.name());
-                let help = match closest(&name.text, known.chain(self.items.structs.keys().copied())) {
+                let help = match closest(&name.text, known.chain(self.names_of(&self.items.structs))) {
                     Some(close) => format!("did you mean `{close}`?"),
                     None => "the types are `f32`, `f64`, `bool`, and integers: `i8` to `i64`, `u8` to `u64`"
                         .to_owned(),
@@ -177,7 +177,8 @@ impl Checker<'_> {
             }
             (_, Value::Struct(record)) => {
                 let Some((name, dims)) = self.struct_type(ty) else { return Ok(None) };
-                let fits = name.text == record.name && self.match_shape(dims, &record.dims)?;
+                let same = self.struct_named(&name.text).is_some_and(|known| known.name.text == record.name);
+                let fits = same && self.match_shape(dims, &record.dims)?;
                 Ok(fits.then(|| value.value.clone()))
             }
             _ if self.struct_type(ty).is_some() => Ok(None),

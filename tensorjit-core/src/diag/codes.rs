@@ -34,6 +34,7 @@ pub const CODES: &[Code] = &[
     code("function-form", "A function lacks a part, or has one that tensor functions do not have."),
     code("gradient-target", "A derivative is taken by something that is not a variable of a float type."),
     code("gradient-value", "A derivative is taken of something that is not a float, or not a scalar."),
+    code("import", "A `use` names what a block cannot import, or is not written as the paths of items."),
     code("index-count", "An index has more items than the tensor has axes."),
     code("index-step", "The step of a range is not a positive constant."),
     code("index-type", "An index is not an integer."),

@@ -1,5 +1,7 @@
 //! The syntax tree: what the user wrote, with names unresolved and nothing checked.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::diag::Origin;
 use tensorjit_runtime::abi::Relation;
 
@@ -17,6 +19,61 @@ pub struct Ident {
 pub struct Block {
     /// In the order of the text.
     pub items: Vec<Item>,
+    /// The same items as they were written.
+    pub texts: Vec<Text>,
+    /// The names that come from other blocks, in the order of the text.
+    pub uses: Vec<Use>,
+    /// The other blocks, as much of them as is needed; one comes after those that it imports from.
+    pub modules: Vec<Module>,
+}
+
+/// An item as it was written.
+#[derive(Clone, Debug)]
+pub struct Text {
+    /// Whether the item is public.
+    pub public: bool,
+    /// From its keyword on.
+    pub tokens: proc_macro2::TokenStream,
+    /// Every word in it.
+    pub words: BTreeSet<String>,
+}
+
+/// A name that is imported: `use path::item as name;`
+#[derive(Clone, Debug)]
+pub struct Use {
+    /// The visibility, as written.
+    pub visibility: proc_macro2::TokenStream,
+    /// What stands before the item, as written: `path::`.
+    pub path: proc_macro2::TokenStream,
+    /// The item, as its block calls it.
+    pub item: Ident,
+    /// Its name in this block.
+    pub name: Ident,
+    /// The item that is meant, once it has been fetched.
+    pub home: Option<Import>,
+}
+
+/// An item of another block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import {
+    /// The index of the block among the modules.
+    pub module: usize,
+    /// Its name, with that of the block before it.
+    pub item: String,
+}
+
+/// Another block, as much of it as is needed.
+#[derive(Clone, Debug, Default)]
+pub struct Module {
+    /// What no other block is called.
+    pub id: String,
+    /// Its items.  The name of each has that of the block before it, and so is the name of no other item; within
+    /// the texts they are named as they were written.
+    pub items: Vec<Item>,
+    /// The same items as they were written.
+    pub texts: Vec<Text>,
+    /// What it imports itself, by the names that it has there.
+    pub imports: BTreeMap<String, Import>,
 }
 
 /// An item of a block.
@@ -30,9 +87,68 @@ pub enum Item {
     Const(Const),
 }
 
+/// The name of an item in its own block, where that of the block may stand before it.
+pub fn plain_name(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+impl Item {
+    /// Puts the name of its block before its own.
+    pub(super) fn qualify(&mut self, block: &str) {
+        let name = match self {
+            Item::Fn(function) => &mut function.name,
+            Item::Struct(declared) => &mut declared.name,
+            Item::Const(constant) => &mut constant.name,
+        };
+        name.text = format!("{block}/{}", name.text);
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &Ident {
+        match self {
+            Item::Fn(function) => &function.name,
+            Item::Struct(declared) => &declared.name,
+            Item::Const(constant) => &constant.name,
+        }
+    }
+
+    /// Whether Rust sees it.
+    pub fn public(&self) -> bool {
+        match self {
+            Item::Fn(function) => function.public,
+            Item::Struct(declared) => declared.public,
+            Item::Const(constant) => constant.public,
+        }
+    }
+
+    /// The visibility, as written.
+    pub fn visibility(&self) -> &proc_macro2::TokenStream {
+        match self {
+            Item::Fn(function) => &function.visibility,
+            Item::Struct(declared) => &declared.visibility,
+            Item::Const(constant) => &constant.visibility,
+        }
+    }
+
+    /// Attributes as written, but for those that the compiler takes.
+    pub fn attributes(&self) -> &[proc_macro2::TokenStream] {
+        match self {
+            Item::Fn(function) => &function.attributes,
+            Item::Struct(declared) => &declared.attributes,
+            Item::Const(constant) => &constant.attributes,
+        }
+    }
+}
+
 /// A constant of the block.
 #[derive(Clone, Debug)]
 pub struct Const {
+    /// Attributes as written, documentation among them.
+    pub attributes: Vec<proc_macro2::TokenStream>,
+    /// The visibility, as written.
+    pub visibility: proc_macro2::TokenStream,
+    /// Whether it has one.
+    pub public: bool,
     /// Its name.
     pub name: Ident,
     /// Its type.

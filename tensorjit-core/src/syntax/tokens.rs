@@ -38,13 +38,37 @@ const OPERATORS: &[&str] = &[
     "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "@=",
 ];
 
-/// Puts a stream in a row; `Err` has the bracket that is nested too deeply.
-pub(super) fn flatten(stream: TokenStream) -> Result<Vec<Token>, Span> {
+/// A text in a row.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    /// All tokens; the last one closes the text.
+    pub(super) tokens: Vec<Token>,
+    /// The text as it came.
+    trees: Vec<TokenTree>,
+    /// The first token of each tree.  An operator of several signs is one token; no item begins or ends with one.
+    firsts: Vec<usize>,
+}
+
+impl Row {
+    /// The trees that lie between two tokens outside of all brackets, as they came.
+    pub(super) fn trees(&self, range: std::ops::Range<usize>) -> &[TokenTree] {
+        let tree = |token: usize| self.firsts.partition_point(|first| *first < token);
+        &self.trees[tree(range.start)..tree(range.end)]
+    }
+}
+
+/// Puts a text in a row; `Err` has the bracket that is nested too deeply.
+pub(super) fn flatten(text: Vec<TokenTree>) -> Result<Row, Span> {
     let mut tokens: Vec<Token> = Vec::new();
     let mut open: Vec<(proc_macro2::token_stream::IntoIter, Group, usize)> = Vec::new();
-    let mut trees = stream.into_iter();
+    let mut firsts = Vec::with_capacity(text.len());
+    let mut trees = TokenStream::from_iter(text.iter().cloned()).into_iter();
     loop {
-        match trees.next() {
+        let next = trees.next();
+        if open.is_empty() && next.is_some() {
+            firsts.push(tokens.len());
+        }
+        match next {
             Some(TokenTree::Group(group)) => {
                 if open.len() == MAX_NESTING {
                     return Err(group.span_open());
@@ -71,7 +95,7 @@ pub(super) fn flatten(stream: TokenStream) -> Result<Vec<Token>, Span> {
     }
     let end = tokens.last().map_or_else(Span::call_site, |token| token.last);
     tokens.push(Token::new(Kind::Close(Delimiter::None), end));
-    Ok(tokens)
+    Ok(Row { tokens, trees: text, firsts })
 }
 
 fn close(tokens: &mut Vec<Token>, group: &Group, opening: usize) {

@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 use proc_macro2::TokenStream;
 use tensorjit_core::check::Layout;
 use tensorjit_core::dim::facts::{Facts, SymbolInfo};
+use tensorjit_core::syntax::ast::plain_name;
 use tensorjit_runtime::abi::Role;
 
 use super::{Forms, Signature};
 
 /// Whether an attribute decides if the item exists, so that it belongs on every item.
-pub(super) fn is_condition(attribute: &TokenStream) -> bool {
+pub(crate) fn is_condition(attribute: &TokenStream) -> bool {
     let text = attribute.to_string().replace(' ', "");
     text.starts_with("#[cfg(")
 }
@@ -148,10 +149,10 @@ pub(super) fn layout_text(facts: &Facts, layout: &Layout) -> String {
     match layout {
         Layout::Tensor(ty) if ty.shape.is_empty() => ty.dtype.name().to_owned(),
         Layout::Tensor(ty) => format!("{}{}", ty.dtype.name(), facts.show_shape(&ty.shape)),
-        Layout::Struct(layout) if layout.dims.is_empty() => layout.name.clone(),
+        Layout::Struct(layout) if layout.dims.is_empty() => plain_name(&layout.name).to_owned(),
         Layout::Struct(layout) => {
             let dims: Vec<String> = layout.dims.iter().map(|dim| facts.show(dim)).collect();
-            format!("{}<{}>", layout.name, dims.join(", "))
+            format!("{}<{}>", plain_name(&layout.name), dims.join(", "))
         }
         Layout::Array(element, len) => format!("[{}; {len}]", layout_text(facts, element)),
     }

@@ -19,8 +19,9 @@ use tensorjit_core::graph::Type;
 use tensorjit_runtime::abi::{DType, Role};
 
 pub(crate) use descriptor::{Code, EntryPoint};
+pub(crate) use docs::is_condition;
 pub(crate) use structs::structure;
-pub(crate) use stub::{stub, stub_struct};
+pub(crate) use stub::{Structs, stub, stub_struct};
 
 /// A function as the macro's user sees it.
 #[derive(Clone, Debug)]
@@ -165,6 +166,14 @@ pub(crate) fn public(name: &str) -> Ident {
     match syn::parse_str::<Ident>(name) {
         Ok(ident) if name != "gen" => ident,
         _ => format_ident!("r#{name}"),
+    }
+}
+
+/// The Rust type of a struct, or its alias where that is one of another block, whose name has two parts here.
+pub(crate) fn struct_name(name: &str) -> Ident {
+    match name.split_once('/') {
+        None => public(name),
+        Some((block, item)) => own(&format!("__tensor_fn_{item}_{block}")),
     }
 }
 

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use tensorjit_runtime::abi::{DType, Role};
 
-use super::{Argument, Signature, docs, own, public};
+use super::{Argument, Signature, docs, own, public, struct_name};
 use tensorjit_core::check::Layout;
 
 /// Writes the functions of one signature.
@@ -281,7 +281,7 @@ fn owned(face: &TokenStream, place: Place, layout: &Layout) -> TokenStream {
             quote!(#face::ndarray::Array<#element, #dimension>)
         }
         Layout::Struct(layout) => {
-            let name = public(&layout.name);
+            let name = struct_name(&layout.name);
             if place == Place::Inside { quote!(super::#name) } else { quote!(#name) }
         }
         Layout::Array(item, len) => {

@@ -7,7 +7,7 @@ use tensorjit_core::dim::{Dim, Sym};
 use tensorjit_core::syntax::sources::Sources;
 
 use super::descriptor::dim_expr;
-use super::{docs, own, public, shells};
+use super::{docs, own, public, shells, struct_name};
 
 /// All items of a struct.
 pub(crate) fn structure(face: &TokenStream, declared: &CheckedStruct, sources: &Sources) -> TokenStream {
@@ -189,7 +189,8 @@ impl Zeros<'_> {
                 quote!(#face::ndarray::Array::from_elem([#(#extents),*], ::core::default::Default::default()))
             }
             Layout::Struct(layout) => {
-                let (name, dims) = (public(&layout.name), layout.dims.iter().map(|dim| self.extent(dim)));
+                let (name, dims) =
+                    (struct_name(&layout.name), layout.dims.iter().map(|dim| self.extent(dim)));
                 quote!(#name::zeros(#(#dims),*))
             }
             Layout::Array(element, _) => {

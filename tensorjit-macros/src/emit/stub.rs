@@ -9,8 +9,25 @@ use tensorjit_runtime::abi::DType;
 
 use super::{docs, own, public};
 
+/// The structs that a block with errors names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Structs<'s> {
+    /// Its own.
+    pub(crate) own: &'s [&'s Struct],
+    /// Those of other blocks.
+    pub(crate) imported: &'s BTreeMap<String, Ident>,
+}
+
+impl Structs<'_> {
+    /// The Rust type of the struct of that name.
+    fn name(&self, name: &str) -> Option<Ident> {
+        let own = self.own.iter().any(|item| item.name.text == name).then(|| public(name));
+        own.or_else(|| self.imported.get(name).cloned())
+    }
+}
+
 /// The items of a function as it is written, with bodies that never run: the build fails.
-pub(crate) fn stub(face: &TokenStream, function: &Function, structs: &[&Struct]) -> TokenStream {
+pub(crate) fn stub(face: &TokenStream, function: &Function, structs: &Structs<'_>) -> TokenStream {
     let (outside, inside) =
         (Names { face, structs, prefix: quote!() }, Names { face, structs, prefix: quote!(super::) });
     let name = public(&function.name.text);
@@ -89,7 +106,7 @@ pub(crate) fn stub(face: &TokenStream, function: &Function, structs: &[&Struct])
 }
 
 /// A struct as it is written, with bodies that never run: the build fails.
-pub(crate) fn stub_struct(face: &TokenStream, item: &Struct, structs: &[&Struct]) -> TokenStream {
+pub(crate) fn stub_struct(face: &TokenStream, item: &Struct, structs: &Structs<'_>) -> TokenStream {
     let types = Names { face, structs, prefix: quote!() };
     let (name, visibility) = (public(&item.name.text), &item.visibility);
     let conditions = item.attributes.iter().filter(|attribute| docs::is_condition(attribute));
@@ -97,7 +114,7 @@ pub(crate) fn stub_struct(face: &TokenStream, item: &Struct, structs: &[&Struct]
     let fields = item.fields.iter().filter(|field| seen.insert(&field.name.text)).map(|field| {
         let (name, ty) = (public(&field.name.text), types.value(&field.ty));
         // A struct that contains itself has been refused, and must not be refused again in other words.
-        match contains(&field.ty, &item.name.text, structs, &mut BTreeSet::new()) {
+        match contains(&field.ty, &item.name.text, structs.own, &mut BTreeSet::new()) {
             true => quote!(pub #name: ::std::boxed::Box<#ty>),
             false => quote!(pub #name: #ty),
         }
@@ -151,7 +168,7 @@ fn leaves(ty: Option<&TypeExpr>) -> Vec<&TypeExpr> {
 /// How types are written at one place.
 struct Names<'n> {
     face: &'n TokenStream,
-    structs: &'n [&'n Struct],
+    structs: &'n Structs<'n>,
     /// What stands before the name of a struct.
     prefix: TokenStream,
 }
@@ -200,9 +217,9 @@ impl Names<'_> {
     fn made_of_structs(&self, ty: &TypeExpr) -> Option<TokenStream> {
         match &ty.kind {
             TypeKind::Tensor { elem: name, .. } | TypeKind::Struct { name, .. } => {
-                let known = self.structs.iter().any(|item| item.name.text == name.text);
-                let (prefix, name) = (&self.prefix, public(&name.text));
-                known.then(|| quote!(#prefix #name))
+                let name = self.structs.name(&name.text)?;
+                let prefix = &self.prefix;
+                Some(quote!(#prefix #name))
             }
             TypeKind::Array { element, len: Extent::Dim(len) } => {
                 let element = self.made_of_structs(element)?;

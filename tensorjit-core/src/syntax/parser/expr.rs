@@ -419,7 +419,7 @@ impl Parser {
         let close = self.closing();
         let mut parts = self.elements(Delimiter::Parenthesis)?;
         let span = self.since(start);
-        let comma = matches!(self.tokens[close - 1].kind, Kind::Op(","));
+        let comma = matches!(self.row.tokens[close - 1].kind, Kind::Op(","));
         match parts.pop() {
             Some(only) if parts.is_empty() && !comma => Ok(Expr { span, ..only }),
             last => {

@@ -29,7 +29,7 @@ const WORDS: &[(&str, Word, &str)] = &[
     ("checkpoint", Reserved, "write the block without it; intermediate values are kept"),
     ("const", Own, ""),
     ("continue", Foreign, "a `for` goes over all of its range"),
-    ("crate", Foreign, "names have no paths; items of one block see each other"),
+    ("crate", Foreign, "names have no paths; `use path::name;` before the functions brings a name in"),
     ("dyn", Foreign, "types are tensors, scalars, structs and tuples of them"),
     ("else", Own, ""),
     ("enum", Foreign, "a block holds `fn`, `struct` and `const` items"),
@@ -52,12 +52,12 @@ const WORDS: &[(&str, Word, &str)] = &[
     ("self", Foreign, "a tensor function has no receiver; name every parameter"),
     ("static", Foreign, "a constant is written `const NAME: f32 = ..;`"),
     ("struct", Own, ""),
-    ("super", Foreign, "names have no paths; items of one block see each other"),
+    ("super", Foreign, "names have no paths; `use path::name;` before the functions brings a name in"),
     ("trait", Foreign, "a block holds `fn`, `struct` and `const` items"),
     ("true", Own, ""),
     ("type", Foreign, "a block holds `fn`, `struct` and `const` items"),
     ("unsafe", Foreign, "there is nothing unsafe to do"),
-    ("use", Reserved, "functions of one block may call each other"),
+    ("use", Own, ""),
     ("where", Own, ""),
     ("while", Reserved, "write `while_loop(init, |carry| condition, |carry| carry, max = 100)`"),
 ];
@@ -67,7 +67,7 @@ fn word(text: &str) -> Option<&'static (&'static str, Word, &'static str)> {
 }
 
 /// Whether a word cannot be a name.
-pub(super) fn is_keyword(text: &str) -> bool {
+pub(in super::super) fn is_keyword(text: &str) -> bool {
     word(text).is_some() || text.starts_with("r#")
 }
 
@@ -100,7 +100,9 @@ impl Parser {
     /// What stands after an operand and cannot: paths, macros, struct values, `?`.
     pub(super) fn reject_suffix(&mut self) -> Parse<()> {
         let (message, help) = match &self.token().kind {
-            Kind::Op("::") => ("names have no paths", "items of one block see each other by their names"),
+            Kind::Op("::") => {
+                ("names have no paths", "`use path::name;` before the functions brings a name in")
+            }
             Kind::Op("?") => ("`?` has no meaning here", "nothing in a tensor function can fail"),
             Kind::Op("!") if matches!(self.ahead(1), Kind::Open(..)) => {
                 ("macros cannot be called in tensor functions", "write the expression, or a helper `fn`")
@@ -132,7 +134,7 @@ fn sign_problem(op: &str) -> Option<(&'static str, &'static str)> {
         "*" => ("there are no pointers to follow", "write the name itself"),
         "+" => ("there is no unary `+`", "write the operand alone"),
         "'" => ("there are no lifetimes or labels", "leave it out"),
-        "<" | "::" => ("names have no paths", "items of one block see each other by their names"),
+        "<" | "::" => ("names have no paths", "`use path::name;` before the functions brings a name in"),
         "#" => ("expressions have no attributes", "attributes stand before `fn`"),
         ".." | "..=" => (
             "a range is not a value",

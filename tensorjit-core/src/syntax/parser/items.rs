@@ -4,7 +4,8 @@ use proc_macro2::{Delimiter, TokenStream};
 use tensorjit_runtime::abi::Relation;
 
 use super::super::ast::{
-    BinaryOp, Block, Condition, Const, Expr, ExprKind, Function, Generic, Item, Param, TypeExpr, Version,
+    BinaryOp, Block, Condition, Const, Expr, ExprKind, Function, Generic, Item, Param, Text, TypeExpr,
+    Version,
 };
 use super::super::tokens::Kind;
 use super::expr::Level;
@@ -30,11 +31,25 @@ impl Parser {
                 continue;
             }
             match self.item() {
-                Ok(item) => block.items.push(item),
+                Ok((item, keyword)) => {
+                    block.texts.push(self.text(&item, keyword));
+                    block.items.push(item);
+                }
                 Err(Failed) => self.recover_item(start),
             }
         }
         block
+    }
+
+    /// An item, from its keyword to the next token, as others may import it.
+    fn text(&self, item: &Item, keyword: usize) -> Text {
+        let range = keyword..self.position;
+        let words = self.row.tokens[range.clone()].iter().filter_map(|token| match &token.kind {
+            Kind::Ident(word) => Some(word.clone()),
+            _ => None,
+        });
+        let tokens = self.row.trees(range).iter().cloned().collect();
+        Text { public: item.public(), tokens, words: words.collect() }
     }
 
     /// Goes on after the item that began at token `start`: behind its braces or its `;`.
@@ -51,26 +66,30 @@ impl Parser {
         }
     }
 
-    fn item(&mut self) -> Parse<Item> {
+    /// An item, and the token that is its keyword.
+    fn item(&mut self) -> Parse<(Item, usize)> {
         let start = self.position;
         let (attributes, versions) = self.attributes()?;
         let visibility_start = self.position;
         let public = self.visibility()?;
         let visibility = self.written(visibility_start);
+        let keyword = self.position;
         let keyword_is_fn = |kind: &Kind| matches!(kind, Kind::Ident(word) if word == "fn");
         if self.at_word("const") && !keyword_is_fn(self.ahead(1)) {
             if let Some(version) = versions.first() {
                 let problem = Diagnostic::new("specialize", "a constant has no versions", version.at);
                 return self.fail(problem.help("`#[specialize(..)]` stands before a public function"));
             }
-            return self.constant(start).map(Item::Const);
+            let constant = self.constant(start, attributes, visibility, public)?;
+            return Ok((Item::Const(constant), keyword));
         }
         if self.eat_word("struct") {
             if let Some(version) = versions.first() {
                 let problem = Diagnostic::new("specialize", "a struct has no versions", version.at);
                 return self.fail(problem.help("`#[specialize(..)]` stands before a public function"));
             }
-            return self.structure(attributes, visibility, public).map(Item::Struct);
+            let declared = self.structure(attributes, visibility, public)?;
+            return Ok((Item::Struct(declared), keyword));
         }
         if (self.at_word("const") || self.at_word("unsafe") || self.at_word("async"))
             && keyword_is_fn(self.ahead(1))
@@ -83,7 +102,7 @@ impl Parser {
             return self.fail_foreign("`fn`, `struct` or `const`");
         }
         let function = self.function(start, attributes, visibility, public)?;
-        Ok(Item::Fn(Function { versions, ..function }))
+        Ok((Item::Fn(Function { versions, ..function }), keyword))
     }
 
     /// Attributes as written, but for those that the compiler takes, and the cases of `specialize`.
@@ -162,7 +181,13 @@ impl Parser {
         Ok(public)
     }
 
-    fn constant(&mut self, start: usize) -> Parse<Const> {
+    fn constant(
+        &mut self,
+        start: usize,
+        attributes: Vec<TokenStream>,
+        visibility: TokenStream,
+        public: bool,
+    ) -> Parse<Const> {
         self.position += 1;
         let name = self.name("the name of a constant")?;
         if !self.eat_op(":") {
@@ -173,7 +198,8 @@ impl Parser {
         self.expect_op("=", "")?;
         let value = self.expr()?;
         self.expect_op(";", " after the constant")?;
-        Ok(Const { name, ty, value, tokens: self.written(start) })
+        let tokens = self.written(start);
+        Ok(Const { attributes, visibility, public, name, ty, value, tokens })
     }
 
     fn function(
@@ -196,9 +222,9 @@ impl Parser {
         }
         let head = self.position;
         let body = self.body()?;
-        let last = self.tokens[head.saturating_sub(1)].last;
+        let last = self.row.tokens[head.saturating_sub(1)].last;
         // The place of a function is its head: a caret under its whole body says nothing.
-        let at = self.sources.add(self.tokens[start].first, last);
+        let at = self.sources.add(self.row.tokens[start].first, last);
         let versions = Vec::new();
         Ok(Function {
             attributes,

@@ -12,11 +12,13 @@ mod statements;
 mod structs;
 mod types;
 
+pub(super) use foreign::is_keyword;
+
 use proc_macro2::{Delimiter, TokenStream};
 
 use super::ast::Ident;
 use super::sources::Sources;
-use super::tokens::{self, Kind, Token};
+use super::tokens::{self, Kind, Row, Token};
 use crate::diag::{Diagnostic, Origin};
 
 /// Operators and calls nested deeper than this are refused: later stages walk the tree recursively.
@@ -29,7 +31,7 @@ type Parse<T> = Result<T, Failed>;
 
 /// The state of a parse.
 pub(super) struct Parser {
-    tokens: Vec<Token>,
+    row: Row,
     /// The next token.
     position: usize,
     sources: Sources,
@@ -45,9 +47,9 @@ pub(super) struct Parser {
 }
 
 impl Parser {
-    pub(super) fn new(tokens: Vec<Token>, sources: Sources) -> Parser {
+    pub(super) fn new(row: Row, sources: Sources) -> Parser {
         Parser {
-            tokens,
+            row,
             position: 0,
             sources,
             diagnostics: Vec::new(),
@@ -64,12 +66,12 @@ impl Parser {
 
     /// The next token; at the end, and at the end of a group, a closing bracket.
     fn token(&self) -> &Token {
-        &self.tokens[self.position]
+        &self.row.tokens[self.position]
     }
 
     /// The token `ahead` places further, or the last one.
     fn ahead(&self, ahead: usize) -> &Kind {
-        &self.tokens[(self.position + ahead).min(self.tokens.len() - 1)].kind
+        &self.row.tokens[(self.position + ahead).min(self.row.tokens.len() - 1)].kind
     }
 
     /// Goes on by one token tree, but not out of the group.
@@ -123,19 +125,19 @@ impl Parser {
 
     /// The place of the next token.
     fn here(&mut self) -> Origin {
-        let Token { first, last, .. } = self.tokens[self.position];
+        let Token { first, last, .. } = self.row.tokens[self.position];
         self.sources.add(first, last)
     }
 
     /// The place from token `start` to the token before the next one.
     fn since(&mut self, start: usize) -> Origin {
-        let last = self.tokens[self.position.saturating_sub(1).max(start)].last;
-        self.sources.add(self.tokens[start].first, last)
+        let last = self.row.tokens[self.position.saturating_sub(1).max(start)].last;
+        self.sources.add(self.row.tokens[start].first, last)
     }
 
     /// The place of the token before the next one: where something is missing.
     fn before(&mut self) -> Origin {
-        let Token { first, last, .. } = self.tokens[self.position.saturating_sub(1)];
+        let Token { first, last, .. } = self.row.tokens[self.position.saturating_sub(1)];
         self.sources.add(first, last)
     }
 
@@ -202,7 +204,7 @@ impl Parser {
         self.before_body = before_body;
         let result = result?;
         if self.position != partner {
-            let close = self.tokens[partner].describe("the end");
+            let close = self.row.tokens[partner].describe("the end");
             return self.fail_expected(&close);
         }
         self.position = partner + 1;
@@ -215,7 +217,7 @@ impl Parser {
         while !self.at_end() {
             elements.push(element(self)?);
             if !self.eat_op(",") && !self.at_end() {
-                let close = self.tokens[self.end_of_group()].describe("the end");
+                let close = self.row.tokens[self.end_of_group()].describe("the end");
                 return self.fail_expected(&format!("`,` or {close}"));
             }
         }
@@ -226,7 +228,7 @@ impl Parser {
     fn end_of_group(&self) -> usize {
         let mut index = self.position;
         loop {
-            match self.tokens[index].kind {
+            match self.row.tokens[index].kind {
                 Kind::Open(_, partner) => index = partner + 1,
                 Kind::Close(_) => return index,
                 _ => index += 1,
@@ -254,7 +256,7 @@ impl Parser {
 
     /// The tokens from `start` to the next one as they were written.
     fn written(&self, start: usize) -> TokenStream {
-        tokens::stream(&self.tokens, start..self.position)
+        tokens::stream(&self.row.tokens, start..self.position)
     }
 }
 

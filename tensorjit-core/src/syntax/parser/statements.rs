@@ -69,7 +69,7 @@ impl Parser {
             index = self.after(index);
         }
         while index < close {
-            match &self.tokens[index].kind {
+            match &self.row.tokens[index].kind {
                 Kind::Op(";") => {
                     index += 1;
                     break;
@@ -84,7 +84,7 @@ impl Parser {
 
     /// The index after the token tree at `index`.
     fn after(&self, index: usize) -> usize {
-        match self.tokens[index].kind {
+        match self.row.tokens[index].kind {
             Kind::Open(_, partner) => partner + 1,
             _ => index + 1,
         }
@@ -202,7 +202,7 @@ impl Parser {
                 let close = parser.closing();
                 let mut parts = parser.group(Delimiter::Parenthesis, |p| p.list(Parser::pattern))?;
                 let at = parser.since(start);
-                let comma = matches!(parser.tokens[close - 1].kind, Kind::Op(","));
+                let comma = matches!(parser.row.tokens[close - 1].kind, Kind::Op(","));
                 match parts.pop() {
                     Some(only) if parts.is_empty() && !comma => Ok(only),
                     last => {

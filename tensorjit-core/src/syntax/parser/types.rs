@@ -98,7 +98,7 @@ impl Parser {
         let mut types = self.group(Delimiter::Parenthesis, |parser| parser.list(Parser::type_expr))?;
         let at = self.since(start);
         // `(A)` is the type itself, `(A,)` a tuple of one.
-        let comma = matches!(self.tokens[close - 1].kind, Kind::Op(","));
+        let comma = matches!(self.row.tokens[close - 1].kind, Kind::Op(","));
         match types.pop() {
             Some(only) if types.is_empty() && !comma => Ok(only),
             last => {

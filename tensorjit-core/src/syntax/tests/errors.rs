@@ -35,6 +35,7 @@ fn every_code_of_the_parser_has_a_case() {
         "chained-comparison",
         "expected",
         "function-form",
+        "import",
         "literal",
         "loop",
         "not-supported-yet",
@@ -76,8 +77,19 @@ const MISTAKES: &[(&str, &[&str])] = &[
         "1:13 struct-form: struct `Layer` has no fields with names | write `struct Layer { w: f32[3], b: f32 }`",
     ]),
     ("use a::b; fn f() { x y }", &[
-        "1:1 not-supported-yet: `use` is not supported yet | functions of one block may call each other",
+        "1:8 import: there is nothing to import from here | blocks of `tensor_fn!` import from each other, texts do not",
         "1:20 expected: expected `;` after this expression | add `;` here",
+    ]),
+    ("use a::{b::*, self, c as if, d e, f::}; pub(crate) use; #[x] pub use ::; use a::(b); fn f() {}", &[
+        "1:12 import: all items of a module cannot be imported at once | name what the block uses, as `use path::{f, Layer};`",
+        "1:15 import: `self` is no item of a block | name functions, structs and constants",
+        "1:26 import: `if` is no item of a block | name functions, structs and constants",
+        "1:32 import: this does not belong to a path | write `use path::name as other;`",
+        "1:37 import: the path ends here | write `use path::{f, Layer};`",
+        "1:52 import: expected the path of what is imported | write `use path::name;`",
+        "1:57 import: an import has no attributes | leave them out",
+        "1:71 import: the path ends here | write `use path::{f, Layer};`",
+        "1:81 import: expected a name in the path | write `use path::{f, Layer};`",
     ]),
     ("pub mod m {} fn f() {}", &[
         "1:5 rust-construct: `mod` is not part of the language | a block holds `fn`, `struct` and `const` items",
@@ -320,13 +332,13 @@ const MISTAKES: &[(&str, &[&str])] = &[
         "1:11 rust-construct: `?` has no meaning here | nothing in a tensor function can fail",
     ]),
     ("fn f() { a::b }", &[
-        "1:11 rust-construct: names have no paths | items of one block see each other by their names",
+        "1:11 rust-construct: names have no paths | `use path::name;` before the functions brings a name in",
     ]),
     ("fn f() { a::<f32>(x) }", &[
-        "1:11 rust-construct: names have no paths | items of one block see each other by their names",
+        "1:11 rust-construct: names have no paths | `use path::name;` before the functions brings a name in",
     ]),
     ("fn f() { x.sum::<f32>() }", &[
-        "1:15 rust-construct: names have no paths | items of one block see each other by their names",
+        "1:15 rust-construct: names have no paths | `use path::name;` before the functions brings a name in",
     ]),
     ("fn f() { vec![1] }", &[
         "1:13 rust-construct: macros cannot be called in tensor functions | write the expression, or a helper `fn`",

@@ -2,6 +2,7 @@
 
 mod errors;
 mod hostile;
+mod share;
 mod shown;
 
 use super::ast::{Generic, Item};
@@ -270,7 +271,7 @@ fn invisible_brackets() {
         TokenTree::from(Group::new(Delimiter::Parenthesis, params)),
         TokenTree::from(Group::new(Delimiter::Brace, body)),
     ]);
-    let parsed = parse(tokens);
+    let parsed = parse(tokens, Vec::new());
     assert_eq!(parsed.diagnostics, []);
     let Item::Fn(function) = &parsed.block.items[0] else { panic!() };
     assert!(function.public);
