@@ -8,11 +8,13 @@ use tensorjit_core::autodiff;
 use tensorjit_core::check::{CheckedFunction, check};
 use tensorjit_core::diag::{Diagnostic, Failure};
 use tensorjit_core::dim::Dim;
+use tensorjit_core::dim::facts::Condition;
 use tensorjit_core::graph::value::{Scalar, Value};
 use tensorjit_core::interp;
 use tensorjit_core::pipeline::{Stage, prepare};
 use tensorjit_core::syntax::parse_text;
 use tensorjit_core::testing::{Program, Side};
+use tensorjit_runtime::abi::Relation;
 
 use crate::case::{Expected, Subject};
 
@@ -54,6 +56,9 @@ pub(crate) fn symbolic<S: Subject>(case: &S, constant: &[Value]) -> Result<Vec<S
                 let inputs = case.inputs();
                 let dims = sizes(&function, &inputs, |symbol| case.size(symbol))
                     .map_err(|message| show(message, &text))?;
+                if let Some(clause) = broken(&function, &dims) {
+                    return Err(show(format!("its sizes do not meet `{clause}`"), &text));
+                }
                 let values = match S::SHARED {
                     true => {
                         let shared = share(&text);
@@ -105,7 +110,9 @@ fn amend(error: &str, clauses: &mut Vec<String>, types: &mut [Option<String>]) {
 
 /// Whether a condition is `N == 3`.
 fn pins(clause: &str) -> bool {
-    clause.split_once("==").is_some_and(|(_, right)| right.trim().parse::<i64>().is_ok())
+    clause
+        .split_once("==")
+        .is_some_and(|(left, right)| !left.contains('%') && right.trim().parse::<i64>().is_ok())
 }
 
 /// The last function of a text, checked; of a text with mistakes the messages with their advice.
@@ -126,6 +133,24 @@ pub(crate) fn function(text: &str) -> Result<CheckedFunction, Vec<String>> {
         Failure::Bug(bug) => vec![bug.to_string()],
     })?;
     functions.pop().ok_or_else(|| vec!["no function".to_owned()])
+}
+
+/// A condition that does not hold for these sizes: with a clause that was added, the function is another one.
+fn broken(function: &CheckedFunction, dims: &[i64]) -> Option<String> {
+    let value = |dim: &Dim| dim.eval(&|sym| dims.get(sym.0 as usize).copied());
+    let fails = |condition: &&Condition| match (value(&condition.left), value(&condition.right)) {
+        (Some(left), Some(right)) => match condition.relation {
+            Relation::Eq => left != right,
+            Relation::Ne => left == right,
+            Relation::Lt => left >= right,
+            Relation::Le => left > right,
+            Relation::Gt => left <= right,
+            Relation::Ge => left < right,
+        },
+        _ => true,
+    };
+    let broken = function.conditions.iter().find(fails)?;
+    Some(function.graph.facts.show_condition(broken))
 }
 
 /// The values of a function's symbols, each given or from an axis that has it as its extent.

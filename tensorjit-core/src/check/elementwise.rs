@@ -13,6 +13,15 @@ use crate::graph::table::Ew;
 use crate::graph::table::row::TypeRule;
 use crate::syntax::ast::{BinaryOp, UnaryOp};
 
+/// Whether two values are the same text; nothing else is equal to the text that says that an option is not given.
+fn same_text(a: &Value, b: &Value) -> Option<bool> {
+    match (a, b) {
+        (Value::Text(a), Value::Text(b)) => Some(a == b),
+        (Value::Text(text), _) | (_, Value::Text(text)) if text == "none" => Some(false),
+        _ => None,
+    }
+}
+
 impl Checker<'_> {
     /// A unary operator.
     pub(super) fn unary(&mut self, op: UnaryOp, value: Placed, at: Origin) -> Checked<Value> {
@@ -38,6 +47,9 @@ impl Checker<'_> {
 
     /// A binary operator other than `@`.
     pub(super) fn binary(&mut self, op: BinaryOp, left: Placed, right: Placed, at: Origin) -> Checked<Value> {
+        if let Some(known) = self.known(op, &left.value, &right.value) {
+            return Ok(Value::Bool(known));
+        }
         if let Some(dim) = self.dim_arithmetic(op, &left.value, &right.value) {
             return Ok(dim);
         }
@@ -61,6 +73,32 @@ impl Checker<'_> {
             BinaryOp::MatMul => return self.matmul(left, right, at),
         };
         self.operator(row, text, vec![left, right], at)
+    }
+
+    /// Whether a parameter was given whose default is `"none"`, and other comparisons that are decided while the function is compiled, as those of options are.
+    fn known(&self, op: BinaryOp, left: &Value, right: &Value) -> Option<bool> {
+        match (op, left, right) {
+            (BinaryOp::And, Value::Bool(a), Value::Bool(b)) => Some(*a & *b),
+            (BinaryOp::Or, Value::Bool(a), Value::Bool(b)) => Some(*a | *b),
+            (BinaryOp::Xor, Value::Bool(a), Value::Bool(b)) => Some(*a ^ *b),
+            (BinaryOp::Compare(Relation::Eq), Value::Bool(a), Value::Bool(b)) => Some(a == b),
+            (BinaryOp::Compare(Relation::Ne), Value::Bool(a), Value::Bool(b)) => Some(a != b),
+            (BinaryOp::Compare(relation @ (Relation::Eq | Relation::Ne)), a, b)
+                if let Some(equal) = same_text(a, b) =>
+            {
+                Some(equal == (relation == Relation::Eq))
+            }
+            // Integers are options in helpers alone.
+            (BinaryOp::Compare(_), Value::Literal(_), Value::Literal(_)) if self.frames.len() < 2 => None,
+            (BinaryOp::Compare(relation), a, b) => {
+                match self.graph.facts.decide(&a.as_dim()?, relation, &b.as_dim()?) {
+                    Verdict::Proven => Some(true),
+                    Verdict::Refuted => Some(false),
+                    Verdict::Open => None,
+                }
+            }
+            _ => None,
+        }
     }
 
     /// Arithmetic on dimensions stays a dimension, so that its result can be an extent or a bound.

@@ -40,8 +40,9 @@ impl Checker<'_> {
             ExprKind::Closure(..) => Ok(Value::Closure),
             ExprKind::If { condition, then, otherwise } => self.branch(condition, [then, otherwise], expr.at),
             ExprKind::Tuple(items) => Ok(Value::Tuple(self.all(items)?)),
+            ExprKind::Axes(name) => Ok(Value::List(self.extents_of(name)?)),
             ExprKind::Array(items) => {
-                let items = self.all(items)?;
+                let items = self.spliced(items)?;
                 if items.iter().any(|item| item.value.is_compound()) {
                     return self.array_value(items);
                 }
@@ -73,6 +74,23 @@ impl Checker<'_> {
     fn all(&mut self, exprs: &[Expr]) -> Checked<Vec<Placed>> {
         let values: Vec<Checked<Placed>> = exprs.iter().map(|expr| self.placed(expr)).collect();
         values.into_iter().collect()
+    }
+
+    /// The values of the elements of an array; `..S` among them is the extents of these axes.
+    fn spliced(&mut self, exprs: &[Expr]) -> Checked<Vec<Placed>> {
+        let mut items = Vec::with_capacity(exprs.len());
+        for (expr, value) in exprs.iter().zip(self.all(exprs)?) {
+            match (&expr.kind, value.value) {
+                (ExprKind::Axes(_), Value::List(extents)) => items.extend(extents),
+                (_, value) => items.push(Placed { value, at: expr.span }),
+            }
+        }
+        Ok(items)
+    }
+
+    fn extents_of(&mut self, name: &Ident) -> Checked<Vec<Placed>> {
+        let extents = self.axes_by_name(name)?;
+        Ok(extents.into_iter().map(|dim| Placed { value: Value::Dim(dim), at: name.at }).collect())
     }
 
     fn field(&mut self, value: &Placed, field: &Ident) -> Checked<Value> {
@@ -195,7 +213,10 @@ impl Checker<'_> {
                 let at = value.at;
                 Ok(Placed { value: self.coerce_to(&value, &layout, ty.at, "the declared type")?, at })
             }
-            TypeKind::Tensor { .. } | TypeKind::Struct { .. } | TypeKind::Array { .. } => {
+            TypeKind::Tensor { .. }
+            | TypeKind::Struct { .. }
+            | TypeKind::Array { .. }
+            | TypeKind::Choice(_) => {
                 let resolved = self.resolve(ty);
                 let (value, resolved) = (value?, resolved?);
                 let id = self.coerce(&value, &resolved, ty.at, "the declared type")?;

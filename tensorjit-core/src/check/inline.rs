@@ -7,7 +7,7 @@ use super::targets::targets;
 use super::types::{names, written_dim, written_type};
 use super::value::{Placed, Value};
 use crate::diag::{Diagnostic, Origin};
-use crate::syntax::ast::{Expr, Extent, Function, Generic, Ident, Param, TypeExpr, TypeKind};
+use crate::syntax::ast::{Expr, ExprKind, Extent, Function, Generic, Ident, Param, TypeExpr, TypeKind};
 use tensorjit_runtime::abi::Relation;
 
 /// How many calls may lie one inside the other.
@@ -18,19 +18,25 @@ const MAX_CALLS: u32 = 10_000;
 
 /// The kinds of parameters that are constants of the call.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum OptionKind {
+enum OptionKind<'p> {
     /// An integer or a dimension.
     Int,
     /// A truth value.
     Bool,
     /// One axis or several, or `"all"`.
     Axes,
+    /// One of these strings.
+    Choice(&'p [String]),
 }
 
-impl OptionKind {
+impl OptionKind<'_> {
     /// What a parameter is, where it is no tensor.
-    fn of(param: &Param) -> Option<OptionKind> {
-        let TypeKind::Tensor { elem, shape } = &param.ty.kind else { return None };
+    fn of(param: &Param) -> Option<OptionKind<'_>> {
+        let (elem, shape) = match &param.ty.kind {
+            TypeKind::Tensor { elem, shape } => (elem, shape),
+            TypeKind::Choice(texts) => return Some(OptionKind::Choice(texts)),
+            _ => return None,
+        };
         match (elem.text.as_str(), shape.is_empty()) {
             ("int", true) => Some(OptionKind::Int),
             ("axes", true) => Some(OptionKind::Axes),
@@ -164,7 +170,8 @@ impl Checker<'_> {
     ) -> Checked<()> {
         for ((param, arg), value) in function.params.iter().zip(args).zip(values) {
             let Some(value) = value else { continue };
-            if OptionKind::of(param).is_none() && !self.computed_extents_fit(&param.ty, value, arg.at)? {
+            let given = OptionKind::of(param).is_none() && !matches!(value, Value::Text(_));
+            if given && !self.computed_extents_fit(&param.ty, value, arg.at)? {
                 return Err(self.argument_mismatch(function, param, arg, call));
             }
         }
@@ -189,13 +196,24 @@ impl Checker<'_> {
         call: &Call<'_>,
     ) -> Checked<Value> {
         let Some(kind) = OptionKind::of(param) else {
+            if matches!(&value.value, Value::Text(text) if is_default(param, text)) {
+                return Ok(value.value);
+            }
             return match self.match_type(&param.ty, &value)? {
                 Some(value) => Ok(value),
                 None => Err(self.argument_mismatch(function, param, &value, call)),
             };
         };
         let name = &param.name.text;
+        let value = match (kind, value.value) {
+            // A truth value chooses where the strings `"true"` and `"false"` are among the choices.
+            (OptionKind::Choice(_), Value::Bool(chosen)) => {
+                Placed { value: Value::Text(chosen.to_string()), at: value.at }
+            }
+            (_, given) => Placed { value: given, at: value.at },
+        };
         let legal = match (kind, &value.value) {
+            (OptionKind::Int, Value::Text(text)) => is_default(param, text),
             (OptionKind::Int, found) => found.as_dim().is_some(),
             (OptionKind::Bool, Value::Bool(_)) => true,
             (OptionKind::Axes, Value::Text(text)) => text == "all",
@@ -203,13 +221,19 @@ impl Checker<'_> {
                 items.iter().all(|item| item.value.as_int().is_some())
             }
             (OptionKind::Axes, found) => found.as_int().is_some(),
+            (OptionKind::Choice(texts), Value::Text(text)) => texts.contains(text),
             _ => false,
         };
         if !legal {
             let what = match kind {
-                OptionKind::Int => "an integer known at compile time",
-                OptionKind::Bool => "`true` or `false`",
-                OptionKind::Axes => "an axis or a tuple of axes, such as `0` or `(0, -1)`",
+                OptionKind::Int => "an integer known at compile time".to_owned(),
+                OptionKind::Bool => "`true` or `false`".to_owned(),
+                OptionKind::Axes => "an axis or a tuple of axes, such as `0` or `(0, -1)`".to_owned(),
+                OptionKind::Choice(texts) => {
+                    let texts = texts.iter().filter(|text| !matches!(text.as_str(), "true" | "false"));
+                    let quoted: Vec<String> = texts.map(|text| format!("\"{text}\"")).collect();
+                    format!("one of {}", listed(quoted.iter().map(String::as_str)))
+                }
             };
             let message = format!("`{name}` of `{}` is {what}", call.name);
             return self.fail("option-value", value.at, message);
@@ -263,7 +287,7 @@ impl Checker<'_> {
             TypeKind::Tensor { elem, shape } => (elem, shape),
             TypeKind::Struct { name, dims } => (name, dims),
             TypeKind::Array { element, .. } => return self.known_names(element),
-            TypeKind::Tuple(_) => return None,
+            TypeKind::Tuple(_) | TypeKind::Choice(_) => return None,
         };
         let frame = self.frames.last()?;
         let mut known = Vec::new();
@@ -349,6 +373,12 @@ impl Checker<'_> {
     }
 }
 
+/// Whether a text is what an option has where it is not given, as in `ignore: int = "none"`.
+fn is_default(param: &Param, text: &str) -> bool {
+    let default = param.default.as_ref().map(|default| &default.kind);
+    matches!(default, Some(ExprKind::Str(known)) if known == text)
+}
+
 /// In which pass a parameter is bound.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pass {
@@ -374,6 +404,9 @@ fn generics(function: &Function) -> Frame {
         match generic {
             Generic::Dim { name, .. } => {
                 frame.dims.insert(name.text.clone(), None);
+            }
+            Generic::Elem { name, bound } if bound.text == "any" => {
+                frame.models.insert(name.text.clone(), None);
             }
             Generic::Elem { name, bound } => {
                 let elem = GenericElem { bound: bound.text.clone(), dtype: None };
@@ -412,7 +445,7 @@ fn has_open_length(ty: &TypeExpr, function: &Function) -> bool {
             open
         }
         TypeKind::Tuple(types) => types.iter().any(|ty| has_open_length(ty, function)),
-        TypeKind::Tensor { .. } | TypeKind::Struct { .. } => false,
+        TypeKind::Tensor { .. } | TypeKind::Struct { .. } | TypeKind::Choice(_) => false,
     }
 }
 

@@ -10,13 +10,16 @@ use crate::syntax::ast::Function;
 use crate::syntax::parse_function_text;
 
 /// The texts, by family.
-const TEXTS: [&str; 6] = [
+const TEXTS: [&str; 9] = [
     include_str!("prelude/statistics.tj"),
     include_str!("prelude/activation.tj"),
     include_str!("prelude/hyperbolic.tj"),
     include_str!("prelude/normalization.tj"),
     include_str!("prelude/loss.tj"),
     include_str!("prelude/indexing.tj"),
+    include_str!("prelude/attention.tj"),
+    include_str!("prelude/recurrent.tj"),
+    include_str!("prelude/optimiser.tj"),
 ];
 
 /// How every function starts: no line inside a function does.

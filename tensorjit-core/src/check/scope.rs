@@ -135,6 +135,8 @@ pub(super) struct Frame {
     pub(super) dims: BTreeMap<String, Option<Dim>>,
     /// Generic element types.
     pub(super) elems: BTreeMap<String, GenericElem>,
+    /// Generic types of any kind, each with the value that determined it.
+    pub(super) models: BTreeMap<String, Option<Value>>,
     /// Generic leading axes.
     pub(super) axes: BTreeMap<String, Option<Vec<Dim>>>,
     /// Names by which a derivative is taken, so that their values are variables.

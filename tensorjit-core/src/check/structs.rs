@@ -146,6 +146,7 @@ impl<'a> Checker<'a> {
             }
             TypeKind::Array { element, .. } => self.require_public(element, what),
             TypeKind::Tuple(types) => types.iter().try_for_each(|ty| self.require_public(ty, what)),
+            TypeKind::Choice(_) => Ok(()),
         }
     }
 
@@ -373,5 +374,6 @@ fn names_of_type(ty: &TypeExpr, visit: &mut dyn FnMut(&str)) {
             names_of_type(element, visit);
         }
         TypeKind::Tuple(types) => types.iter().for_each(|ty| names_of_type(ty, visit)),
+        TypeKind::Choice(_) => {}
     }
 }

@@ -151,6 +151,7 @@ impl Found {
                 self.body(otherwise);
             }
             ExprKind::Tuple(items) | ExprKind::Array(items) => items.iter().for_each(|item| self.expr(item)),
+            ExprKind::Axes(_) => {}
             ExprKind::Index(value, items) => {
                 self.expr(value);
                 self.index(items);

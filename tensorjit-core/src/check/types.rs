@@ -1,11 +1,12 @@
 //! Written types: resolved where every name is known, and matched where arguments determine them.
 
-use tensorjit_runtime::abi::DType;
+use tensorjit_runtime::abi::{DType, Relation};
 
 use super::report::{Checked, Stop, closest, counted};
 use super::scope::{Checker, dtype_by_name};
 use super::value::{Operand, Placed, Value};
 use crate::diag::{Diagnostic, Origin};
+use crate::dim::facts::Verdict;
 use crate::dim::{Dim, Sym};
 use crate::graph::{NodeId, Type};
 use crate::syntax::ast::{BinaryOp, Expr, ExprKind, Extent, Ident, TypeExpr, TypeKind, UnaryOp};
@@ -29,16 +30,24 @@ impl Checker<'_> {
                     Ok(dim) => extents.push(dim),
                     Err(stop) => failed = Some(stop),
                 },
-                Extent::Axes(name) => match self.frames.last().and_then(|frame| frame.axes.get(&name.text)) {
-                    Some(Some(axes)) => extents.extend(axes.iter().cloned()),
-                    Some(None) => failed = Some(self.axes_open(name)),
-                    None => failed = Some(self.unknown_axes(name)),
+                Extent::Axes(name) => match self.axes_by_name(name) {
+                    Ok(axes) => extents.extend(axes),
+                    Err(stop) => failed = Some(stop),
                 },
             }
         }
         match (dtype?, failed) {
             (_, Some(stop)) => Err(stop),
             (dtype, None) => Ok(Type::new(dtype, extents)),
+        }
+    }
+
+    /// The extents of generic axes.
+    pub(super) fn axes_by_name(&mut self, name: &Ident) -> Checked<Vec<Dim>> {
+        match self.frames.last().and_then(|frame| frame.axes.get(&name.text)) {
+            Some(Some(axes)) => Ok(axes.clone()),
+            Some(None) => Err(self.axes_open(name)),
+            None => Err(self.unknown_axes(name)),
         }
     }
 
@@ -122,8 +131,6 @@ impl Checker<'_> {
 
     /// How a shape may become the expected one.
     fn shape_help(&self, found: &[Dim], expected: &[Dim]) -> Option<String> {
-        use crate::dim::facts::Verdict;
-        use tensorjit_runtime::abi::Relation;
         if found.len() == expected.len() {
             let mut open = None;
             for (a, b) in found.iter().zip(expected) {
@@ -149,6 +156,9 @@ impl Checker<'_> {
     ///
     /// `None` where it does not fit.
     pub(super) fn match_type(&mut self, ty: &TypeExpr, value: &Placed) -> Checked<Option<Value>> {
+        if let Some((name, model)) = self.generic_type(ty) {
+            return self.match_model(&name, model, value);
+        }
         match (&ty.kind, &value.value) {
             (TypeKind::Tuple(types), Value::Tuple(items)) => {
                 if types.len() != items.len() {
@@ -164,7 +174,7 @@ impl Checker<'_> {
             (_, Value::Error) => Err(Stop::Reported),
             (TypeKind::Array { element, len }, Value::Array(elements)) => {
                 let found = Dim::constant(elements.len() as i64);
-                if !self.match_shape(std::slice::from_ref(len), &[found])? {
+                if !self.match_shape(std::slice::from_ref(len), &[found], value.at)? {
                     return Ok(None);
                 }
                 for item in elements.iter() {
@@ -178,11 +188,14 @@ impl Checker<'_> {
             (_, Value::Struct(record)) => {
                 let Some((name, dims)) = self.struct_type(ty) else { return Ok(None) };
                 let same = self.struct_named(&name.text).is_some_and(|known| known.name.text == record.name);
-                let fits = same && self.match_shape(dims, &record.dims)?;
+                let fits = same && self.match_shape(dims, &record.dims, value.at)?;
                 Ok(fits.then(|| value.value.clone()))
             }
             _ if self.struct_type(ty).is_some() => Ok(None),
-            (TypeKind::Tuple(_) | TypeKind::Struct { .. } | TypeKind::Array { .. }, _)
+            (
+                TypeKind::Tuple(_) | TypeKind::Struct { .. } | TypeKind::Array { .. } | TypeKind::Choice(_),
+                _,
+            )
             | (_, Value::Tuple(_) | Value::Array(_)) => Ok(None),
             (TypeKind::Tensor { elem, shape }, Value::Dim(dim)) if shape.is_empty() => {
                 // A dimension stays one where it fits, so that the helper may use it in shapes.
@@ -196,7 +209,7 @@ impl Checker<'_> {
                 {
                     return Ok(None);
                 }
-                if !self.match_shape(shape, &self.shape(&operand))? {
+                if !self.match_shape(shape, &self.shape(&operand), value.at)? {
                     return Ok(None);
                 }
                 match operand {
@@ -205,6 +218,54 @@ impl Checker<'_> {
                         None => Ok(Some(Value::Literal(literal))),
                     },
                     operand => Ok(Some(operand.value())),
+                }
+            }
+        }
+    }
+
+    /// The generic type that is written, with the value that has determined it.
+    fn generic_type(&self, ty: &TypeExpr) -> Option<(String, Option<Value>)> {
+        let TypeKind::Tensor { elem, shape } = &ty.kind else { return None };
+        let model = self.frames.last()?.models.get(&elem.text).filter(|_| shape.is_empty())?;
+        Some((elem.text.clone(), model.clone()))
+    }
+
+    /// Matches a value with a generic type: the first one determines it, the others have its type.
+    fn match_model(&mut self, name: &str, model: Option<Value>, value: &Placed) -> Checked<Option<Value>> {
+        if let Value::Error = value.value {
+            return Err(Stop::Reported);
+        }
+        match (model, &value.value) {
+            (_, Value::Tuple(_)) => Ok(None),
+            (Some(model @ (Value::Struct(_) | Value::Array(_))), found) => {
+                Ok(self.same_type(&model, found).then(|| found.clone()))
+            }
+            (None, found @ (Value::Struct(_) | Value::Array(_))) => {
+                self.frame().models.insert(name.to_owned(), Some(found.clone()));
+                Ok(Some(found.clone()))
+            }
+            (Some(_), Value::Struct(_) | Value::Array(_)) => Ok(None),
+            (None, found) => {
+                let operand = self.operand(found, value.at)?;
+                if let Operand::Node(_) = operand {
+                    self.frame().models.insert(name.to_owned(), Some(operand.clone().value()));
+                }
+                Ok(Some(operand.value()))
+            }
+            (Some(model), found) => {
+                let (model, operand) = (self.typed(&model, value.at)?, self.operand(found, value.at)?);
+                let ty = self.graph.ty(model).clone();
+                if !self.same_shape(&ty.shape, &self.shape(&operand)) {
+                    return Ok(None);
+                }
+                match operand {
+                    Operand::Node(id) => {
+                        let fits = self.graph.ty(id).dtype == ty.dtype;
+                        Ok(fits.then_some(Value::Node(id)))
+                    }
+                    Operand::Literal(literal) => {
+                        Ok(Some(Value::Node(self.settle(&literal, ty.dtype, value.at)?)))
+                    }
                 }
             }
         }
@@ -237,7 +298,7 @@ impl Checker<'_> {
     }
 
     /// Matches written extents with a shape: symbols alone first, so that expressions over them are known after.
-    fn match_shape(&mut self, written: &[Extent], found: &[Dim]) -> Checked<bool> {
+    fn match_shape(&mut self, written: &[Extent], found: &[Dim], at: Origin) -> Checked<bool> {
         let fixed = written.iter().filter(|extent| matches!(extent, Extent::Dim(_))).count();
         let Some(surplus) = found.len().checked_sub(fixed) else { return Ok(false) };
         if surplus > 0 && fixed == written.len() {
@@ -277,7 +338,7 @@ impl Checker<'_> {
         }
         for (expr, dim) in later {
             // What depends on symbols of other arguments is checked when these are known.
-            if self.open_symbols(expr).is_empty() && !self.extent_fits(expr, dim)? {
+            if self.open_symbols(expr).is_empty() && !self.extent_fits(expr, dim, at)? {
                 return Ok(false);
             }
         }
@@ -287,12 +348,12 @@ impl Checker<'_> {
     /// Whether the extents that are written as more than a name are those of a matched value.
     pub(super) fn computed_extents_fit(&mut self, ty: &TypeExpr, value: &Value, at: Origin) -> Checked<bool> {
         if let (Some((_, dims)), Value::Struct(record)) = (self.struct_type(ty), value) {
-            return self.extents_fit(dims, &record.dims);
+            return self.extents_fit(dims, &record.dims, at);
         }
         match (&ty.kind, value) {
             (TypeKind::Array { element, len }, Value::Array(elements)) => {
                 let found = Dim::constant(elements.len() as i64);
-                if !self.extents_fit(std::slice::from_ref(len), &[found])? {
+                if !self.extents_fit(std::slice::from_ref(len), &[found], at)? {
                     return Ok(false);
                 }
                 match elements.first() {
@@ -302,15 +363,15 @@ impl Checker<'_> {
             }
             (TypeKind::Tensor { shape, .. }, _) if !shape.is_empty() => {
                 let operand = self.operand(value, at)?;
-                self.extents_fit(shape, &self.shape(&operand))
+                self.extents_fit(shape, &self.shape(&operand), at)
             }
             _ => Ok(true),
         }
     }
 
-    fn extents_fit(&mut self, written: &[Extent], found: &[Dim]) -> Checked<bool> {
+    fn extents_fit(&mut self, written: &[Extent], found: &[Dim], at: Origin) -> Checked<bool> {
         for (expr, extent) in computed_extents(written, found) {
-            if !self.extent_fits(expr, extent)? {
+            if !self.extent_fits(expr, extent, at)? {
                 return Ok(false);
             }
         }
@@ -318,21 +379,48 @@ impl Checker<'_> {
     }
 
     /// Whether a written extent is equal to a found one; its only open symbol is solved for.
-    pub(super) fn extent_fits(&mut self, expr: &Expr, found: &Dim) -> Checked<bool> {
+    pub(super) fn extent_fits(&mut self, expr: &Expr, found: &Dim, at: Origin) -> Checked<bool> {
         if let [name] = self.open_symbols(expr).as_slice() {
             let unknown = Sym(u32::MAX);
             self.frame().dims.insert(name.clone(), Some(Dim::sym(unknown)));
             // Divisors are looked at when all is known.
             let (read, _) = self.deferring_divisors(|checker| checker.dim(expr));
-            let solved =
-                read?.linear_in(unknown).and_then(|(scale, offset)| (found - &offset).exact_quotient(&scale));
-            self.frame().dims.insert(name.clone(), solved);
-            if self.open_symbols(expr).contains(name) {
+            let Some((scale, offset)) = read?.linear_in(unknown) else {
+                self.frame().dims.insert(name.clone(), None);
                 return Ok(false);
-            }
+            };
+            let scaled = found - &offset;
+            let solved = match scaled.exact_quotient(&scale) {
+                Some(solved) => solved,
+                None => match self.divided(&scaled, &scale, expr, at)? {
+                    Some(quotient) => {
+                        return Ok(self.frame().dims.insert(name.clone(), Some(quotient)).is_some());
+                    }
+                    None => {
+                        self.frame().dims.insert(name.clone(), None);
+                        return Ok(false);
+                    }
+                },
+            };
+            self.frame().dims.insert(name.clone(), Some(solved));
         }
         let expected = self.dim(expr)?;
         Ok(self.graph.facts.same(&expected, found))
+    }
+
+    /// The quotient of an extent that must be a multiple of a constant; that it is one is demanded where it may be.
+    fn divided(&mut self, scaled: &Dim, scale: &Dim, expr: &Expr, at: Origin) -> Checked<Option<Dim>> {
+        let zero = Dim::constant(0);
+        if scale.as_const().is_none_or(|scale| scale <= 0) {
+            return Ok(None);
+        }
+        let rest = scaled.modulo(scale);
+        if self.graph.facts.decide(&rest, Relation::Eq, &zero) == Verdict::Refuted {
+            return Ok(None);
+        }
+        let why = format!("an extent is `{}`", written_dim(expr));
+        self.demand(&rest, Relation::Eq, &zero, at, &why)?;
+        Ok(Some(scaled.floor_div(scale)))
     }
 
     /// The symbols in a written extent that are not determined yet.
@@ -391,6 +479,9 @@ pub(super) fn written_type(ty: &TypeExpr) -> String {
         TypeKind::Struct { name, dims } => format!("{}<{}>", name.text, written_extents(dims)),
         TypeKind::Array { element, len } => {
             format!("[{}; {}]", written_type(element), written_extents(std::slice::from_ref(len)))
+        }
+        TypeKind::Choice(texts) => {
+            texts.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>().join(" | ")
         }
         TypeKind::Tuple(types) => {
             let types: Vec<String> = types.iter().map(written_type).collect();

@@ -288,6 +288,8 @@ pub enum TypeKind {
     },
     /// `(A, B)`.
     Tuple(Vec<TypeExpr>),
+    /// `"mean" | "sum"`: an option that is one of these strings.
+    Choice(Vec<String>),
 }
 
 /// One extent of a written shape.
@@ -460,6 +462,8 @@ pub enum ExprKind {
     Tuple(Vec<Expr>),
     /// `[a, b]`.
     Array(Vec<Expr>),
+    /// `..S` in an array: the extents of these axes.
+    Axes(Ident),
     /// `value[items]`.
     Index(Box<Expr>, Vec<IndexItem>),
     /// `Layer { w: a, b, ..base }`

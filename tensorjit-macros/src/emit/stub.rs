@@ -153,6 +153,7 @@ fn contains<'t>(ty: &'t TypeExpr, name: &str, structs: &[&'t Struct], seen: &mut
         }
         TypeKind::Array { element, .. } => contains(element, name, structs, seen),
         TypeKind::Tuple(parts) => parts.iter().any(|part| contains(part, name, structs, seen)),
+        TypeKind::Choice(_) => false,
     }
 }
 

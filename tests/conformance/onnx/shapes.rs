@@ -2,7 +2,7 @@
 
 use tensorjit_runtime::abi::DType;
 
-use super::{Node, place};
+use super::{Node, integers, place};
 use crate::text::{Tensor, Writer, axes, list, number};
 
 /// The numbers by which ONNX names element types.
@@ -85,6 +85,7 @@ pub(super) fn translate(node: &Node<'_>, writer: &mut Writer) -> Option<Vec<Stri
             format!("{text} + iota({count}) as {} * {}", x.dtype.name(), node.text(2)?)
         }
         "DepthToSpace" | "SpaceToDepth" => blocks(node, x, writer)?,
+        "CenterCropPad" => center(node, x, writer)?,
         _ => return None,
     }])
 }
@@ -146,9 +147,7 @@ fn slice(node: &Node<'_>, x: &Tensor) -> Option<String> {
 }
 
 fn pad(node: &Node<'_>, x: &Tensor, writer: &mut Writer) -> Option<String> {
-    if node.attributes["mode"].as_str().is_some_and(|mode| mode != "constant") {
-        return None;
-    }
+    let mode = node.attributes["mode"].as_str().unwrap_or("constant");
     let pads = node.integers(1, "pads")?;
     let over = node.integers(3, "axes").unwrap_or_else(|| (0..x.rank() as i64).collect());
     let value = node.text(2).map_or_else(|| number(x.dtype, 0.0), str::to_owned);
@@ -157,12 +156,34 @@ fn pad(node: &Node<'_>, x: &Tensor, writer: &mut Writer) -> Option<String> {
         widths[place(*axis, x.rank())?] = (pads[i], pads[i + over.len()]);
     }
     let borders = widths.iter().map(|(low, high)| format!("({}, {})", low.max(&0), high.max(&0)));
-    let padded = writer.bind(&format!("pad({}, {}, value = {value})", x.text, list(borders)));
+    let filling = match mode {
+        "constant" => format!("value = {value}"),
+        mode => format!("mode = {mode:?}"),
+    };
+    let padded = writer.bind(&format!("pad({}, {}, {filling})", x.text, list(borders)));
     let kept = widths.iter().map(|(low, high)| match (low.min(&0), high.min(&0)) {
         (low, 0) => format!("{}..", -low),
         (low, high) => format!("{}..{high}", -low),
     });
     Some(format!("{padded}{}", list(kept)))
+}
+
+/// Cut, or padded with zeros, by as much at either end.
+fn center(node: &Node<'_>, x: &Tensor, writer: &mut Writer) -> Option<String> {
+    let wanted = node.integers(1, "shape")?;
+    let over = integers(&node.attributes["axes"]).unwrap_or_else(|| (0..x.rank() as i64).collect());
+    let (mut cuts, mut widths) = (vec!["0..".to_owned(); x.rank()], vec!["(0, 0)".to_owned(); x.rank()]);
+    for (axis, wanted) in over.iter().zip(wanted) {
+        let axis = place(*axis, x.rank())?;
+        let surplus = x.shape[axis] as i64 - wanted;
+        if surplus > 0 {
+            cuts[axis] = format!("{}..{}", surplus / 2, surplus / 2 + wanted);
+        } else {
+            widths[axis] = format!("({}, {})", -surplus / 2, -surplus - -surplus / 2);
+        }
+    }
+    let cut = writer.bind(&format!("{}{}", x.text, list(cuts)));
+    Some(format!("pad({cut}, {})", list(widths)))
 }
 
 /// An axis of copies before each axis, and both as one.

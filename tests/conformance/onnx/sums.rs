@@ -27,6 +27,11 @@ pub(super) fn translate(node: &Node<'_>, writer: &mut Writer) -> Option<Vec<Stri
         "ArgMax" | "ArgMin" => arg_reduce(node, x, writer)?,
         "MatMul" => format!("{text} @ {}", node.text(1)?),
         "Gemm" => gemm(node)?,
+        "Einsum" => {
+            let subscripts = node.attributes["equation"].as_str()?.replace(' ', "");
+            let texts: Option<Vec<&str>> = (0..node.operands.len()).map(|i| node.text(i)).collect();
+            format!("einsum({subscripts:?}, {})", texts?.join(", "))
+        }
         "CumSum" | "CumProd" => {
             let function = node.op.to_lowercase();
             let axis = place(*node.integers(1, "axis")?.first()?, x.rank())?;

@@ -1,7 +1,6 @@
 //! Functions of the language that need more than the language itself: one table, and their handlers by family.
 
 mod arrange;
-mod choose;
 mod combine;
 mod create;
 mod cumulate;
@@ -78,6 +77,7 @@ static TABLE: &[Builtin] = &[
     row("argmax", REDUCE, 1, "argmax(x, axis = all, keepdims = false)", reduce::argmax),
     row("argmin", REDUCE, 1, "argmin(x, axis = all, keepdims = false)", reduce::argmin),
     row("size", &["x", "axis"], 1, "size(x, axis = all)", reduce::size),
+    row("known", &["condition"], 1, "known(N == M)", reduce::known),
     row("ceil_div", &["a", "b"], 2, "ceil_div(a, b)", reduce::ceil_div),
 
     row("cumsum", RUNNING, 1, "cumsum(x, axis = 0, reverse = false, exclusive = false)", cumulate::cumsum),
@@ -133,10 +133,6 @@ static TABLE: &[Builtin] = &[
     row("max_pool", POOL, 2, "max_pool(x, size, stride = size, padding = 0, dilation = 1)", window::max_pool),
     row("sum_pool", POOL, 2, "sum_pool(x, size, stride = size, padding = 0, dilation = 1)", window::sum_pool),
     row("avg_pool", POOL, 2, "avg_pool(x, size, stride = size, padding = 0, dilation = 1)", window::avg_pool),
-
-    row("gelu", &["x", "approximate"], 1, "gelu(x, approximate = \"none\")", choose::gelu),
-    row("mse", &["prediction", "target", "reduction"], 2, "mse(prediction, target, reduction = \"mean\")", choose::mse),
-    row("cross_entropy", &["logits", "labels", "reduction"], 2, "cross_entropy(logits, labels, reduction = \"mean\")", choose::cross_entropy),
 ];
 
 /// The function of that name.

@@ -79,6 +79,12 @@ pub(in super::super) fn ceil_div(checker: &mut Checker<'_>, call: &Call<'_>) -> 
     Ok(Value::Dim(checker.dim_function("ceil_div", &left, &right, b.expr.span)?))
 }
 
+/// `known(condition)`: whether it is decided while the function is compiled, and true.
+pub(in super::super) fn known(checker: &mut Checker<'_>, call: &Call<'_>) -> Checked<Value> {
+    let [Some(condition)] = call.args.as_slice() else { return Err(lacking(checker, call)) };
+    Ok(Value::Bool(matches!(condition.value, Value::Bool(true))))
+}
+
 /// The product of extents.
 pub(super) fn product<'d>(extents: impl Iterator<Item = &'d Dim>) -> Dim {
     extents.fold(Dim::constant(1), |product, extent| &product * extent)

@@ -327,7 +327,7 @@ impl Parser {
         Expr { kind, at, span: at }
     }
 
-    fn literal(&mut self) -> Parse<Expr> {
+    pub(super) fn literal(&mut self) -> Parse<Expr> {
         let Kind::Literal(literal) = &self.token().kind else { return self.fail_expected("a literal") };
         match literal::read(literal) {
             Ok(kind) => Ok(self.leaf(kind)),
@@ -443,11 +443,25 @@ impl Parser {
         Ok(Expr { kind: ExprKind::Array(parts), at: span, span })
     }
 
+    /// `..S`
+    fn axes(&mut self) -> Parse<Expr> {
+        let start = self.position;
+        self.position += 1;
+        let name = self.name("the name of a list of axes")?;
+        let span = self.since(start);
+        Ok(Expr { kind: ExprKind::Axes(name), at: span, span })
+    }
+
     /// Expressions in brackets; leaves the height of the tallest.
     fn elements(&mut self, delimiter: Delimiter) -> Parse<Vec<Expr>> {
         let mut height = 0;
         let parts = self.group(delimiter, |parser| {
             parser.list(|parser| {
+                if let (true, Kind::Ident(_)) =
+                    (delimiter == Delimiter::Bracket && parser.at_op(".."), parser.ahead(1))
+                {
+                    return parser.axes();
+                }
                 let part = parser.expr()?;
                 height = height.max(parser.height);
                 if parser.at_op(";") && delimiter == Delimiter::Bracket {

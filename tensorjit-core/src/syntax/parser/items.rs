@@ -19,7 +19,7 @@ const RESERVED_ATTRIBUTES: &[&str] = &["vjp", "jvp"];
 const SPECIALIZE: &str = "specialize";
 
 /// Bounds of generic element types.
-const ELEMENT_BOUNDS: &[&str] = &["float", "int", "number"];
+const ELEMENT_BOUNDS: &[&str] = &["float", "int", "number", "any"];
 
 impl Parser {
     /// All items of the text.

@@ -1,8 +1,8 @@
-//! Types: `f32`, `f32[B, 3]`, `T[..S, N]`, `Layer<I, O>`, `[Layer<I, O>; 6]`, tuples.
+//! Types: `f32`, `f32[B, 3]`, `T[..S, N]`, `Layer<I, O>`, `[Layer<I, O>; 6]`, `"mean" | "sum"`, tuples.
 
 use proc_macro2::Delimiter;
 
-use super::super::ast::{Extent, TypeExpr, TypeKind};
+use super::super::ast::{ExprKind, Extent, TypeExpr, TypeKind};
 use super::super::tokens::Kind;
 use super::expr::Level;
 use super::{Parse, Parser};
@@ -14,6 +14,7 @@ impl Parser {
         self.deeper(|parser| match parser.token().kind {
             Kind::Ident(_) => parser.tensor_type(),
             Kind::Open(Delimiter::Parenthesis, _) => parser.tuple_type(),
+            Kind::Literal(_) => parser.choice_type(),
             Kind::Open(Delimiter::None, _) => parser.group(Delimiter::None, Parser::type_expr),
             Kind::Open(Delimiter::Bracket, _) => parser.array_type(),
             Kind::Op("&" | "&&") => {
@@ -50,6 +51,23 @@ impl Parser {
         }
         let at = self.since(start);
         Ok(TypeExpr { kind: TypeKind::Tensor { elem, shape }, at })
+    }
+
+    /// `"mean" | "sum"`
+    fn choice_type(&mut self) -> Parse<TypeExpr> {
+        let start = self.position;
+        let mut choices = Vec::new();
+        loop {
+            let at = self.here();
+            match self.literal()?.kind {
+                ExprKind::Str(text) => choices.push(text),
+                _ => return self.fail(Diagnostic::new("expected", "expected a type, found a literal", at)),
+            }
+            if !self.eat_op("|") {
+                break;
+            }
+        }
+        Ok(TypeExpr { kind: TypeKind::Choice(choices), at: self.since(start) })
     }
 
     /// The dimensions of a struct after the `<`.

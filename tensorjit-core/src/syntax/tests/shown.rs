@@ -30,6 +30,7 @@ pub(super) fn expr(e: &Expr) -> String {
         ExprKind::Tuple(parts) if parts.is_empty() => "(tuple)".to_owned(),
         ExprKind::Tuple(parts) => format!("(tuple {})", all(parts)),
         ExprKind::Array(parts) => format!("[{}]", all(parts)),
+        ExprKind::Axes(name) => format!("..{}", name.text),
         ExprKind::Index(a, items) => {
             let items: Vec<String> = items.iter().map(item).collect();
             format!("(index {} {})", expr(a), items.join(" "))
@@ -137,6 +138,7 @@ pub(super) fn ty(t: &TypeExpr) -> String {
         TypeKind::Array { element, len } => {
             format!("[{}; {}]", ty(element), extents(std::slice::from_ref(len)))
         }
+        TypeKind::Choice(texts) => format!("{texts:?}"),
         TypeKind::Tuple(parts) => format!("({})", parts.iter().map(ty).collect::<Vec<_>>().join(", ")),
     }
 }
