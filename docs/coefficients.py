@@ -7,7 +7,8 @@ weight, its coefficients rounded once to the type in which it is evaluated.
 
 import struct
 
-from mpmath import atan, asin, cos, erf, erfc, exp, floor, log, lu_solve, matrix, mp, mpf, pi, sin, sinh, sqrt, tanh
+from mpmath import atan, asin, besseli, cos, digamma, erf, erfc, erfinv, exp, floor, log, loggamma, lu_solve, matrix
+from mpmath import mp, mpf, pi, sin, sinh, sqrt, tanh
 
 mp.dps = 60
 
@@ -94,6 +95,23 @@ def table():
     erf_w = lambda z: sqrt(z) / erf(sqrt(z))
     tail = lambda v: -log(erfc(1 + v))
     tail_w = lambda v: erfc(1 + v) / erf(1 + v)
+    # With u = (x - 3.75) / (x + 3.75), so that one polynomial serves all sizes.
+    place = lambda x: (mpf(x) - mpf("3.75")) / (mpf(x) + mpf("3.75"))
+    from_place = lambda u: mpf("3.75") * (1 + u) / (1 - u)
+    erfc_p = lambda u: exp(from_place(u) ** 2) * erfc(from_place(u)) * (1 + 2 * from_place(u))
+    inverse = lambda f: (lambda x: 1 / abs(f(x)))
+    # The inverse of the error function over x, of w = -log(1 - x^2).
+    over = lambda w: erfinv(sqrt(1 - exp(-w))) / sqrt(1 - exp(-w)) if w > 0 else sqrt(pi) / 2
+    near_over = lambda t: over(t + mpf("3.125"))
+    far_over = lambda t: over((t + mpf("3.25")) ** 2)
+    farther_over = lambda t: over((t + 5) ** 2)
+    gamma_p = lambda t: loggamma(2 + t).real / t if abs(t) > mpf(10) ** -20 else digamma(mpf(2))
+    stirling = lambda y: (loggamma(1 / sqrt(y)).real - (1 / sqrt(y) - mpf(1) / 2) * (-log(y) / 2 - 1)
+                          - (log(2 * pi) - 1) / 2) / sqrt(y)
+    digamma_p = lambda y: (digamma(1 / sqrt(y)) + log(y) / 2 + sqrt(y) / 2) / y
+    bessel_p = lambda order: (lambda z: besseli(order, sqrt(z)) / sqrt(z) ** order if z > 0 else mpf(1) / 2**order)
+    # Of large x, with t = 16 / x - 1.
+    bessel_q = lambda order: (lambda t: besseli(order, 16 / (1 + t)) * exp(-16 / (1 + t)) * 4 / sqrt(1 + t))
     return {
         "EXP_F32": ("e^r = 1 + r + r^2 p(r)", 5, exp_q, exp_w, (-HALF_LN2, HALF_LN2), single),
         "EXPM1_F32": ("e^r = 1 + r + r^2 p(r), the error that of e^r - 1", 6, exp_q, expm1_w, (-HALF_LN2, HALF_LN2), single),
@@ -121,6 +139,17 @@ def table():
         "ERF_F64": ("erf(x) = x + x p(z), z = x^2", 12, erf_p, erf_w, (0, 1), float),
         "ERF_TAIL_F32": ("erf(1 + v) = 1 - exp(-p(v)), the error that of erf", 7, tail, tail_w, (0, 3), single),
         "ERF_TAIL_F64": ("erf(1 + v) = 1 - exp(-p(v)), the error that of erf", 18, tail, tail_w, (0, 5), float),
+        "ERFC_F64": ("e^(x^2) erfc(x) (1 + 2 x) = p(u) with u = (x - 3.75) / (x + 3.75)", 23, erfc_p, inverse(erfc_p), (place("0.49"), place(28)), float),
+        "ERF_INV_NEAR_F64": ("erf_inv(x) = x p(w - 3.125) with w = -log(1 - x^2)", 24, near_over, inverse(near_over), ("-3.125", "3.13"), float),
+        "ERF_INV_FAR_F64": ("erf_inv(x) = x p(sqrt(w) - 3.25)", 20, far_over, inverse(far_over), ("-0.76", "0.76"), float),
+        "ERF_INV_FARTHER_F64": ("erf_inv(x) = x p(sqrt(w) - 5)", 18, farther_over, inverse(farther_over), ("-1.01", "1.02"), float),
+        "LGAMMA_F64": ("log(gamma(2 + t)) = t p(t)", 20, gamma_p, inverse(gamma_p), ("-0.5", "0.5"), float),
+        "STIRLING_F64": ("log(gamma(x)) = (x - 1/2) (log(x) - 1) + (log(2 pi) - 1) / 2 + p(x^-2) / x, against 1", 7, stirling, lambda y: sqrt(y), ("1e-6", mpf(1) / 49), float),
+        "DIGAMMA_F64": ("digamma(x) = log(x) - 1 / (2 x) + x^-2 p(x^-2), against 1", 8, digamma_p, lambda y: y, ("1e-6", mpf(1) / 64), float),
+        "I0_NEAR_F64": ("I0(x) = p(x^2)", 18, bessel_p(0), inverse(bessel_p(0)), (0, 64), float),
+        "I0_FAR_F64": ("e^-x I0(x) sqrt(x) = p(16 / x - 1)", 24, bessel_q(0), inverse(bessel_q(0)), ("-0.9999", "1"), float),
+        "I1_NEAR_F64": ("I1(x) = x p(x^2)", 18, bessel_p(1), inverse(bessel_p(1)), (0, 64), float),
+        "I1_FAR_F64": ("e^-x I1(x) sqrt(x) = p(16 / x - 1)", 24, bessel_q(1), inverse(bessel_q(1)), ("-0.9999", "1"), float),
     }
 
 

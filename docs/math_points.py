@@ -64,6 +64,19 @@ def hypot_pair():
     return x, x * random.choice([random.uniform(-1, 1), 2.0 ** random.randint(-30, 30)])
 
 
+def near_one():
+    """A double as close to 1 as may be."""
+    return 1 - 2.0 ** -random.randint(20, 53)
+
+
+def cube_root(x):
+    return mpmath.sign(x) * mpmath.cbrt(abs(x))
+
+
+def bessel(order):
+    return lambda x: mpmath.exp(-abs(x)) * mpmath.besseli(order, x)
+
+
 FUNCTIONS = {
     "exp": (mpmath.exp, [near(-745, 709), near(-1, 1), any_in(-60, 0)]),
     "exp2": (lambda x: mpf(2) ** x, [near(-1074, 1023), near(-1, 1), any_in(-60, 0)]),
@@ -86,6 +99,14 @@ FUNCTIONS = {
     "rsqrt": (lambda x: 1 / mpmath.sqrt(x), [positive(), near(0.9, 1.1), near(1, 4)]),
     "pow": (lambda x, y: mpf(x) ** mpf(y), [pow_pair]),
     "hypot": (mpmath.hypot, [hypot_pair, ratio_pair]),
+    "cbrt": (cube_root, [any_in(-1074, 1023), near(-8, 8)]),
+    "log10": (lambda x: mpmath.log(x) / mpmath.log(10), [positive(), near(0.5, 2), near(0.9, 1.1), near(1, 1000)]),
+    "erfc": (mpmath.erfc, [near(-6, 27), near(-1, 1), any_in(-60, 0), near(0.4, 0.6), near(26, 27.2)]),
+    "erf_inv": (mpmath.erfinv, [near(-1, 1), any_in(-60, -1), near(0.99, 1), near_one]),
+    "lgamma": (lambda x: mpmath.loggamma(x).real, [positive(-1000, 900), near(0, 3), near(0, 10), near(0.99, 2.01)]),
+    "digamma": (mpmath.digamma, [positive(3, 900), near(4, 20), near(0, 0.5)]),
+    "bessel_i0e": (bessel(0), [near(-20, 20), near(-8, 8), any_in(-60, 12)]),
+    "bessel_i1e": (bessel(1), [near(-20, 20), near(-8, 8), any_in(-60, 12)]),
 }
 
 

@@ -193,10 +193,14 @@ fn accuracy(bound: Accuracy) -> String {
         0.5 => "nearest".to_owned(),
         _ => format!("{ulp} ULP"),
     };
-    if bound.f32 == bound.f64 {
-        return one(bound.f32);
+    let text = match bound.f32 == bound.f64 {
+        true => one(bound.f32),
+        false => format!("{}, {}", one(bound.f32), one(bound.f64)),
+    };
+    match bound.least {
+        0.0 => text,
+        least => format!("{text}; below {least} in units of {least}"),
     }
-    format!("{}, {}", one(bound.f32), one(bound.f64))
 }
 
 /// The place of a kink, the derivatives, and why.

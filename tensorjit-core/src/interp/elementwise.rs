@@ -110,7 +110,8 @@ fn is_zero(element: &Element) -> bool {
 }
 
 fn own_error(row: Ew, dtype: DType, args: &[Element], result: f64) -> f64 {
-    let ulps = row.row().accuracy.of(dtype);
+    let accuracy = row.row().accuracy;
+    let ulps = accuracy.of(dtype);
     match (row, args) {
         (Ew::Cast(_), _) => conversion_error(dtype, result),
         _ if ulps == 0.0 => 0.0,
@@ -122,7 +123,10 @@ fn own_error(row: Ew, dtype: DType, args: &[Element], result: f64) -> f64 {
             rounding(dtype, result, ulps + 0.5) + rounding(dtype, a.float() * b.float(), 0.5)
         }
         // The oracle's functions are themselves off by a unit of f64 at most.
-        _ => rounding(dtype, result, ulps) + rounding(DType::F64, result, 1.0),
+        _ => {
+            let size = if result.is_nan() { result } else { result.abs().max(accuracy.least) };
+            rounding(dtype, size, ulps) + rounding(DType::F64, size, 1.0)
+        }
     }
 }
 

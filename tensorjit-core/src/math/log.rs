@@ -9,7 +9,7 @@ use crate::lanes::{Cmp, Lanes, Val};
 use super::coefficients::{LOG_F32, LOG_F64};
 use super::exact::Pair;
 use super::exp::{LN2_F32, LN2_F64};
-use super::num::Num;
+use super::num::{Num, widened};
 
 /// `log2(e)` as a part with few bits and the rest.
 const LOG2_E_F32: (f64, f64) = (1.442_871_093_75, -0.000_176_052_853_930_741_55);
@@ -157,4 +157,39 @@ pub fn log1p(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
     let y = n.log_sum(e, Pair { hi: f.hi, lo });
     let y = n.with_sign(y, x);
     n.log_specials(x, -1.0, y)
+}
+
+/// `log10(2)` as a part with few bits and the rest.
+const LOG10_2: (f64, f64) = (0.301_029_995_663_611_77, 3.694_239_077_158_930_8e-13);
+
+/// `log10(e)` likewise.
+const LOG10_E: (f64, f64) = (0.434_294_481_878_168_9, 2.508_294_671_164_527_5e-11);
+
+/// The decimal logarithm, within 1 ULP.
+pub fn log10(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
+    if dtype == DType::F32 {
+        return widened(l, [x], |n, [x]| decimal(n, x));
+    }
+    decimal(&mut Num::new(l, dtype), x)
+}
+
+fn decimal(n: &mut Num<'_>, x: Val) -> Val {
+    let Split { e, f, .. } = n.split_exponent(x, true);
+    let (half, inner) = n.log_tail(f);
+    let high = n.sub(f, half);
+    let high = n.truncate(high, 32);
+    let low = n.sub(f, high);
+    let low = n.sub(low, half);
+    let low = n.add(low, inner);
+    // e log10(2) + high log10(e) exactly, but for small parts of both.
+    let (power, main) = (n.scale(e, LOG10_2.0), n.scale(high, LOG10_E.0));
+    let sum = n.fast_two_sum(power, main);
+    let (log10_e, log10_e_low, log10_2_low) = (n.c(LOG10_E.0), n.c(LOG10_E.1), n.c(LOG10_2.1));
+    let both = n.add(high, low);
+    let rest = n.mul(both, log10_e_low);
+    let rest = n.fma(e, log10_2_low, rest);
+    let rest = n.fma(low, log10_e, rest);
+    let rest = n.add(sum.lo, rest);
+    let y = n.add(sum.hi, rest);
+    n.log_specials(x, 0.0, y)
 }

@@ -121,6 +121,11 @@ impl<'a> Num<'a> {
         self.lanes.trunc(a)
     }
 
+    /// Rounded to nearest, ties to even.
+    pub(super) fn round(&mut self, a: Val) -> Val {
+        self.lanes.prim(Prim::RoundEven, &[a])
+    }
+
     /// `a * 2^n` for an integral `n`, rounded once; `a` is of the size of 1.
     pub(super) fn scale_pow2(&mut self, a: Val, n: Val) -> Val {
         self.lanes.prim(Prim::Scale, &[a, n])

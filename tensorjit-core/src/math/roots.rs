@@ -4,6 +4,8 @@ use tensorjit_runtime::abi::DType;
 
 use crate::lanes::{Cmp, Lanes, Val};
 
+use super::exp::exp;
+use super::log::log;
 use super::num::{Num, widened};
 
 /// `1 / sqrt(x)`, within 1 ULP: the quotient and one step of Newton's method on what it lacks.
@@ -86,4 +88,41 @@ fn hypot_f64(n: &mut Num<'_>, x: Val, y: Val) -> Val {
     let sum = n.fma(long, long, square);
     let root = n.sqrt(sum);
     n.mul(root, back)
+}
+
+/// The cube root with the sign of the operand, within 1 ULP: by logarithms, and one step of Newton's method.
+pub fn cbrt(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
+    let n = &mut Num::new(l, dtype);
+    let a = n.abs(x);
+    // Subnormal numbers have too few bits for their cube root's cube, and products of huge ones overflow.
+    let (small, huge) = n.pick((-100, 100), (-900, 900));
+    let (is_small, is_huge) =
+        (n.cmp_c(Cmp::Lt, a, 2.0_f64.powi(small)), n.cmp_c(Cmp::Gt, a, 2.0_f64.powi(huge)));
+    let (up, down, same) = (n.c(2.0_f64.powi(75)), n.c(2.0_f64.powi(-75)), n.c(1.0));
+    let factor = n.select(is_small, up, same);
+    let factor = n.select(is_huge, down, factor);
+    let (up, down) = (n.c(2.0_f64.powi(25)), n.c(2.0_f64.powi(-25)));
+    let back = n.select(is_small, down, same);
+    let back = n.select(is_huge, up, back);
+    let b = n.mul(a, factor);
+    let logarithm = log(n.lanes(), dtype, b);
+    let power = n.scale(logarithm, 1.0 / 3.0);
+    let y = exp(n.lanes(), dtype, power);
+    // b - y^3, from the square as a pair.
+    let square = n.two_prod(y, y);
+    let cube = n.two_prod(square.hi, y);
+    let lack = n.sub(b, cube.hi);
+    let lack = n.sub(lack, cube.lo);
+    let low = n.mul(square.lo, y);
+    let lack = n.sub(lack, low);
+    let slope = n.scale(square.hi, 3.0);
+    let step = n.div(lack, slope);
+    let y = n.add(y, step);
+    let y = n.mul(y, back);
+    let y = n.with_sign(y, x);
+    // Zeros, infinities and NaN are their own.
+    let finite = n.cmp_c(Cmp::Lt, a, f64::INFINITY);
+    let positive = n.cmp_c(Cmp::Gt, a, 0.0);
+    let ordinary = n.and(finite, positive);
+    n.select(ordinary, y, x)
 }

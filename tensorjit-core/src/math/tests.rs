@@ -5,6 +5,7 @@ use tensorjit_runtime::abi::DType;
 use crate::lanes::{Lanes, Val};
 
 use super::exec::{Batch, Exec, Machine};
+use super::reference;
 
 /// Special values, thresholds and correctly rounded points; the README beside it says how to read it.
 const CASES: &str = include_str!("../../../tests/data/math/elementary.txt");
@@ -74,6 +75,14 @@ pub(crate) const FUNCTIONS: &[Function] = functions! {
     hypot(0, 1), 1.0, 1.5, |x| x[0].hypot(x[1]);
     rem(0, 1), 0.0, 0.0, |x| x[0] % x[1];
     rsqrt(0), 1.0, 1.0, |x| 1.0 / x[0].sqrt();
+    cbrt(0), 1.0, 1.0, |x| x[0].cbrt();
+    log10(0), 1.0, 1.0, |x| x[0].log10();
+    erfc(0), 1.0, 3.0, |x| libm::erfc(x[0]);
+    erf_inv(0), 1.0, 3.0, |x| reference::erf_inv(x[0]);
+    lgamma(0), 1.0, 5.0, |x| libm::lgamma(x[0]);
+    digamma(0), 1.0, 4.0, |x| reference::digamma(x[0]);
+    bessel_i0e(0), 1.0, 4.0, |x| reference::bessel_i0e(x[0]);
+    bessel_i1e(0), 1.0, 4.0, |x| reference::bessel_i1e(x[0]);
 };
 
 /// Evaluates a function of `f32` on columns of operands.
@@ -267,6 +276,9 @@ fn f64_special_values_and_points() {
                     let ordinary = expected.is_finite() && expected != 0.0 && got != 0.0;
                     if got.to_bits() == expected.to_bits() || (got.is_nan() && expected.is_nan()) {
                         0.0
+                    } else if ordinary && ["lgamma", "digamma"].contains(&function.name) {
+                        // Beside their zeros in units of 1.
+                        (got - expected).abs() / (f64::EPSILON * expected.abs().max(1.0))
                     } else if ordinary {
                         (got.to_bits() as i64 - expected.to_bits() as i64).unsigned_abs() as f64
                     } else {
@@ -288,12 +300,15 @@ fn f32_sweep() {
         let mut worst = Worst::new();
         let mut random = Random(1);
         let mut bits = 0_u32;
+        // What is computed in f64 differs from its reference by one rounding, and its reference is slow.
+        let widened = ["erf_inv", "lgamma", "digamma", "bessel_i0e", "bessel_i1e"].contains(&function.name);
+        let stride = if widened { 61 * STRIDE } else { STRIDE };
         loop {
             let mut batch = Vec::new();
             let mut wrapped = false;
             while batch.len() < 256 && !wrapped {
                 batch.push(f32::from_bits(bits));
-                (bits, wrapped) = bits.overflowing_add(STRIDE);
+                (bits, wrapped) = bits.overflowing_add(stride);
             }
             let mut operands = vec![batch];
             if function.operands == 2 {

@@ -15,6 +15,8 @@ const CALLS: &[(&str, &str)] = &[
     ("atan", "atan"),
     ("atan2", "atan2"),
     ("atanh", "atanh"),
+    ("bessel_i0e", "bessel_i0e"),
+    ("bessel_i1e", "bessel_i1e"),
     ("cbrt", "cbrt"),
     ("ceil", "ceil"),
     ("cos", "cos"),

@@ -111,12 +111,13 @@ impl Row {
                 let bound = self.ew.row().accuracy.of(self.result());
                 // An exact or nearest result in f64 is the evaluator's own.
                 let loose = bound > 0.5 || (bound > 0.0 && self.result() == DType::F32);
-                let slack = 2.0 * f64::EPSILON * exact.abs();
+                let size = exact.abs().max(self.ew.row().accuracy.least);
+                let slack = 2.0 * f64::EPSILON * size;
                 rounded == found
                     || (rounded.is_nan() && found.is_nan())
                     || (loose
                         && found.is_finite()
-                        && (found - exact).abs() <= bound * self.unit(exact) + slack)
+                        && (found - exact).abs() <= bound * self.unit(size) + slack)
             }
             (_, rounded, found) => rounded == found,
         };

@@ -1,6 +1,6 @@
 //! Rows of roots, powers, exponentials and logarithms.
 
-use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LOG2_E};
+use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LOG2_E, LOG10_E};
 
 use super::formula::*;
 use super::row::{Accuracy, Derivative, Eval, Form, Kinks, Row, TypeRule, kink, operand};
@@ -31,6 +31,19 @@ pub(super) static RSQRT: Row = Row {
     derivative: Derivative::Partials(|| vec![number(-0.5) * out() / x()]),
     kinks: Kinks::jumps(|x| x[0].abs(), &[kink(&[0.0], &[f64::NEG_INFINITY], "the limit")]),
     lower: |l, dtype, x| math::rsqrt(l, dtype, x[0]),
+    accuracy: Accuracy::ulp(1.0, 1.0),
+};
+
+pub(super) static CBRT: Row = Row {
+    name: "cbrt",
+    form: Form::Call,
+    doc: "The cube root, with the sign of the operand.",
+    operands: &[operand("x", 0.2, 4.0)],
+    types: TypeRule::Float,
+    eval: Eval::Float(|x| libm::cbrt(x[0])),
+    derivative: Derivative::Partials(|| vec![recip(number(3.0) * square(out()))]),
+    kinks: Kinks::bends(|x| x[0].abs(), &[kink(&[0.0], &[f64::INFINITY], "the limit")]),
+    lower: |l, dtype, x| math::cbrt(l, dtype, x[0]),
     accuracy: Accuracy::ulp(1.0, 1.0),
 };
 
@@ -97,6 +110,19 @@ pub(super) static LOG2: Row = Row {
     derivative: Derivative::Partials(|| vec![number(LOG2_E) / x()]),
     kinks: Kinks::jumps(|x| x[0].abs(), &[kink(&[0.0], &[f64::INFINITY], "the limit")]),
     lower: |l, dtype, x| math::log2(l, dtype, x[0]),
+    accuracy: Accuracy::ulp(1.0, 1.0),
+};
+
+pub(super) static LOG10: Row = Row {
+    name: "log10",
+    form: Form::Call,
+    doc: "The logarithm to base 10; -inf at 0, NaN below.",
+    operands: &[operand("x", 0.1, 5.0)],
+    types: TypeRule::Float,
+    eval: Eval::Float(|x| x[0].log10()),
+    derivative: Derivative::Partials(|| vec![number(LOG10_E) / x()]),
+    kinks: Kinks::jumps(|x| x[0].abs(), &[kink(&[0.0], &[f64::INFINITY], "the limit")]),
+    lower: |l, dtype, x| math::log10(l, dtype, x[0]),
     accuracy: Accuracy::ulp(1.0, 1.0),
 };
 

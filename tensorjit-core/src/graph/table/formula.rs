@@ -128,6 +128,7 @@ macro_rules! functions_of_one {
 functions_of_one! {
     sign Sign, square Square, recip Recip, rsqrt Rsqrt, exp Exp, log Log,
     sin Sin, cos Cos, sinh Sinh, cosh Cosh, sigmoid Sigmoid, round Round,
+    digamma Digamma, bessel_i0e BesselI0e, bessel_i1e BesselI1e,
 }
 
 macro_rules! functions_of_two {
@@ -140,7 +141,7 @@ macro_rules! functions_of_two {
 }
 
 functions_of_two! {
-    pow Pow, hypot Hypot, eq Eq, lt Lt, le Le, gt Gt, ge Ge, and And, or Or,
+    pow Pow, hypot Hypot, copysign Copysign, eq Eq, lt Lt, le Le, gt Gt, ge Ge, and And, or Or,
 }
 
 macro_rules! operators {

@@ -12,6 +12,7 @@ mod exponential;
 mod logic;
 mod lower;
 mod rounding;
+mod special;
 #[cfg(test)]
 mod tests;
 mod trigonometric;
@@ -83,11 +84,13 @@ functions! {
     Recip arithmetic::RECIP;
     Sqrt exponential::SQRT;
     Rsqrt exponential::RSQRT;
+    Cbrt exponential::CBRT;
     Exp exponential::EXP;
     Exp2 exponential::EXP2;
     Expm1 exponential::EXPM1;
     Log exponential::LOG;
     Log2 exponential::LOG2;
+    Log10 exponential::LOG10;
     Log1p exponential::LOG1P;
     Sin trigonometric::SIN;
     Cos trigonometric::COS;
@@ -99,6 +102,12 @@ functions! {
     Cosh trigonometric::COSH;
     Tanh trigonometric::TANH;
     Erf exponential::ERF;
+    Erfc special::ERFC;
+    ErfInv special::ERF_INV;
+    Lgamma special::LGAMMA;
+    Digamma special::DIGAMMA;
+    BesselI0e special::BESSEL_I0E;
+    BesselI1e special::BESSEL_I1E;
     Sigmoid exponential::SIGMOID;
     Floor rounding::FLOOR;
     Ceil rounding::CEIL;
@@ -107,6 +116,8 @@ functions! {
     Pow exponential::POW;
     Atan2 trigonometric::ATAN2;
     Hypot exponential::HYPOT;
+    Copysign rounding::COPYSIGN;
+    Nextafter rounding::NEXTAFTER;
     IsNan logic::ISNAN;
     IsInf logic::ISINF;
     IsFinite logic::ISFINITE;

@@ -1,5 +1,8 @@
 //! Rows that are constant between jumps, and the remainders, which are built of them.
 
+use tensorjit_runtime::abi::DType;
+
+use super::Scalar;
 use super::formula::*;
 use super::lower::{float_mod, int_mod, int_rem, number as constant};
 use super::row::{Accuracy, Derivative, Eval, Form, Kink, Kinks, Row, TypeRule, kink, operand};
@@ -155,3 +158,41 @@ fn to_multiple(x: &[f64]) -> f64 {
 }
 
 const MULTIPLE: &[Kink] = &[kink(&[4.0, 2.0], &[1.0, -2.0], "of the piece that has the value")];
+
+pub(super) static COPYSIGN: Row = Row {
+    name: "copysign",
+    form: Form::Call,
+    doc: "The magnitude of `x` with the sign of `y`, that of a zero included.",
+    operands: &[operand("x", -3.0, 3.0), operand("y", -3.0, 3.0)],
+    types: TypeRule::Float,
+    eval: Eval::Float(|x| x[0].copysign(x[1])),
+    derivative: Derivative::Partials(|| vec![sign(x()) * copysign(number(1.0), y()), number(0.0)]),
+    kinks: Kinks::jumps(
+        |x| x[0].abs().min(x[1].abs()),
+        &[kink(&[0.0, 1.0], &[0.0, 0.0], "by the sign of the operand")],
+    ),
+    lower: |l, dtype, x| math::copysign(l, dtype, x[0], x[1]),
+    accuracy: Accuracy::EXACT,
+};
+
+pub(super) static NEXTAFTER: Row = Row {
+    name: "nextafter",
+    form: Form::Call,
+    doc: "The float next to `x` on the way to `y`; `y` where they are equal.",
+    operands: &[operand("x", -3.0, 3.0), operand("y", -3.0, 3.0)],
+    types: TypeRule::Float,
+    eval: Eval::Typed(|dtype, x| match (dtype, x) {
+        (DType::F64, [Scalar::Float(x), Scalar::Float(y)]) => Some(Scalar::Float(libm::nextafter(*x, *y))),
+        (_, [Scalar::Float(x), Scalar::Float(y)]) => {
+            Some(Scalar::Float(f64::from(libm::nextafterf(*x as f32, *y as f32))))
+        }
+        _ => None,
+    }),
+    derivative: Derivative::Partials(|| vec![number(1.0), number(0.0)]),
+    kinks: Kinks::bends(
+        |x| (x[0] - x[1]).abs(),
+        &[kink(&[1.0, 1.0], &[1.0, 0.0], "that of all other places")],
+    ),
+    lower: |l, dtype, x| math::nextafter(l, dtype, x[0], x[1]),
+    accuracy: Accuracy::EXACT,
+};

@@ -359,17 +359,24 @@ pub struct Accuracy {
     pub f32: f64,
     /// In f64.
     pub f64: f64,
+    /// Where the value is less than this, beside zeros of the function, the units are those of this number.
+    pub least: f64,
 }
 
 impl Accuracy {
     /// No rounding at all.
-    pub(super) const EXACT: Accuracy = Accuracy { f32: 0.0, f64: 0.0 };
+    pub(super) const EXACT: Accuracy = Accuracy { f32: 0.0, f64: 0.0, least: 0.0 };
     /// The nearest float.
-    pub const NEAREST: Accuracy = Accuracy { f32: 0.5, f64: 0.5 };
+    pub const NEAREST: Accuracy = Accuracy { f32: 0.5, f64: 0.5, least: 0.0 };
 
     /// Bounds for both types.
     pub(super) const fn ulp(f32: f64, f64: f64) -> Accuracy {
-        Accuracy { f32, f64 }
+        Accuracy { f32, f64, least: 0.0 }
+    }
+
+    /// The same, and in units of `least` where the value is less.
+    pub(super) const fn beside_zeros(self, least: f64) -> Accuracy {
+        Accuracy { least, ..self }
     }
 
     /// The bound for a type; integers and bools are exact.

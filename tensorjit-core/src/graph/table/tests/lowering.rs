@@ -92,8 +92,9 @@ fn allowed(ew: Ew, dtype: DType, found: Scalar, exact: Scalar) -> bool {
     }
     // The oracle is itself off by a few units of f64, unless it only picks or rounds to an integer.
     let bound = ew.row().accuracy.of(result);
-    let oracle = if bound == 0.0 { 0.0 } else { 2.0 * spacing(DType::F64, exact) };
-    (found - exact).abs() <= bound * spacing(result, exact) + oracle
+    let size = exact.abs().max(ew.row().accuracy.least);
+    let oracle = if bound == 0.0 { 0.0 } else { 2.0 * spacing(DType::F64, size) };
+    (found - exact).abs() <= bound * spacing(result, size) + oracle
 }
 
 /// The lanes of a batch of scalars of one type.
