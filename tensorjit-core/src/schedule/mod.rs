@@ -51,6 +51,7 @@ pub fn schedule<'a>(graph: &'a Graph, states: &[u32], grain: Grain) -> Result<Sc
 fn plan<'a>(graph: Cow<'a, Graph>, states: &[u32], grain: Grain) -> Result<Schedule<'a>, Bug> {
     let mut roots = roots::find(&graph)?;
     joint::find(&graph, &mut roots);
+    roots::orient(&graph, &mut roots)?;
     let groups = fuse::fuse(&graph.facts, &mut roots);
     let (groups, strips) = strips::strips(&graph.facts, &roots, groups, grain);
     let steps = steps::find(&graph, &roots, grain)?;

@@ -53,7 +53,8 @@ pub(super) struct Packing {
     columns: Option<Dim>,
     /// The number of terms of a sum.
     terms: Dim,
-    /// The most terms that a block of a large product adds, where that may not be all.
+    /// The most terms that a block adds, where that may not be all: of a large product, and where the right operand is
+    /// packed.
     pub(super) block_terms: Option<i64>,
 }
 
@@ -63,8 +64,8 @@ impl Packing {
         let rank = root.parallel.len();
         let domain = [&root.parallel[..], &root.folded[..]].concat();
         let extents = joint::extents(&domain, root.joints.iter().copied());
-        let columns = (root.right_axes > 0).then(|| extents[rank - 1].clone());
-        let rows = (root.left_axes > 0).then(|| extents[rank - root.right_axes - 1].clone());
+        let [rows, columns] =
+            [root.row_axis(), root.column_axis()].map(|axis| axis.map(|axis| extents[axis].clone()));
         let reaches = |extent: &Option<Dim>, least| {
             extent.as_ref().is_some_and(|extent| facts.range(extent).1.is_none_or(|most| most >= least))
         };
@@ -74,9 +75,9 @@ impl Packing {
         let terms = root.folded.iter().fold(Dim::constant(1), |product, extent| &product * extent);
         let most = BLOCK_TERMS_BYTES / root.lane_bytes as i64;
         let cut = root.kind == Kind::Product
-            && extents[rank..].iter().filter(|extent| !extent.is(1)).count() == 1
+            && extents[rank..].iter().any(|extent| !extent.is(1))
             && facts.range(&terms).1.is_none_or(|terms| terms > most);
-        let block_terms = (large && cut).then_some(most);
+        let block_terms = ((large || right == When::Always) && cut).then_some(most);
         Packing { left, right, columns, terms, block_terms }
     }
 
@@ -93,7 +94,9 @@ impl Packing {
             None => self.terms.clone(),
         };
         let left = large.then(|| &(&(&terms * &Dim::constant(MOST_ROWS)) * &bytes) + &slack);
-        let tile = (self.right == When::Always).then(|| &self.terms * &Dim::constant(TILE_COLUMN_BYTES));
+        // Of a tile the most that there can be: the formula is one of many factors already.
+        let tile_terms = self.block_terms.map_or_else(|| self.terms.clone(), Dim::constant);
+        let tile = (self.right == When::Always).then(|| &tile_terms * &Dim::constant(TILE_COLUMN_BYTES));
         let block = self.columns.as_ref().filter(|_| large).map(|columns| {
             let rounded = columns + &Dim::constant(TILE_COLUMN_BYTES / root.lane_bytes as i64 - 1);
             &(&panel_terms(&terms) * &rounded.minimum(&Dim::constant(BLOCK_COLUMNS))) * &bytes

@@ -1,8 +1,9 @@
 //! Which nodes are computed by loops of their own: everything else is inlined where it is used.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::cost::cost;
+use super::joint;
 use super::reads::{self, At, Found, Read};
 use tensorjit_runtime::abi::DType;
 
@@ -123,10 +124,25 @@ impl Root {
     }
 }
 
+/// Fewer elements than these along an axis do not fill tiles.
+const FEW_ROWS: i64 = 8;
+
 impl Root {
-    /// Of a product: the axis of the rows of tiles, where the left operand has one of its own.
+    /// Of a product: the axis of the rows of tiles, where the left operand has one of its own: the last that can fill
+    /// tiles, or the last.
     pub(super) fn row_axis(&self) -> Option<usize> {
-        (self.left_axes > 0).then(|| self.parallel.len() - self.right_axes - 1)
+        let end = self.parallel.len() - self.right_axes;
+        let extents =
+            joint::extents(&self.parallel[..end], self.joints.iter().copied().filter(|axis| axis + 1 < end));
+        let mut axes = (end - self.left_axes..end).rev();
+        let fills = |axis: &usize| extents[*axis].as_const().is_none_or(|extent| extent >= FEW_ROWS);
+        axes.find(fills).or_else(|| (self.left_axes > 0).then(|| end - 1))
+    }
+
+    /// Of a product: the axes that the left operand has alone, but that of the rows.
+    pub(super) fn beside(&self) -> impl Iterator<Item = usize> {
+        let (end, rows) = (self.parallel.len() - self.right_axes, self.row_axis());
+        (end - self.left_axes..end).filter(move |axis| Some(*axis) != rows)
     }
 
     /// Of a product: the axis of the columns of tiles, where the right operand has one of its own.
@@ -212,22 +228,6 @@ fn root(graph: &Graph, is_leaf: &dyn Fn(NodeId) -> bool, node: NodeId) -> Result
             reads::collect(graph, &inner, operand, &at, &mut found)?;
         }
     }
-    if root.kind == Kind::Product {
-        let rank = root.parallel.len();
-        let own = [(rank - root.right_axes, root.left_axes), (rank, root.right_axes)];
-        let operands = elements(graph, node, &variables);
-        for (side, (end, axes)) in own.into_iter().enumerate() {
-            let own = (axes > 0).then(|| end - 1);
-            let term = root.folded.len().checked_sub(1).map(|last| rank + last);
-            for (axis, along) in [(term, Along::Terms), (own, Along::Own)] {
-                if let Some(variable) = axis.and_then(|axis| variables[axis].as_sym())
-                    && is_contiguous(graph, is_leaf, &operands[side], variable)?
-                {
-                    root.along[side] = along;
-                }
-            }
-        }
-    }
     root.reads = found.reads.into_iter().collect();
     root.counts = found.counts.into_iter().collect();
     root.crossing = crossing(graph, is_leaf, node)?.map(Box::new);
@@ -247,6 +247,28 @@ fn crossing(graph: &Graph, is_leaf: &dyn Fn(NodeId) -> bool, node: NodeId) -> Re
     let mut found = Found::default();
     reads::collect(graph, &|id| is_leaf(id) && id != node, operand, &variables, &mut found)?;
     Ok(Some(Crossing { shape, folded, found }))
+}
+
+/// Finds along which axes the operands of products are contiguous, once it is known which axes are joined.
+pub(super) fn orient(graph: &Graph, roots: &mut [Root]) -> Result<(), Bug> {
+    let nodes: BTreeSet<NodeId> = roots.iter().map(|root| root.node).collect();
+    let is_leaf = |id: NodeId| nodes.contains(&id) || matches!(graph.node(id).op, Op::Input(_));
+    for root in roots.iter_mut().filter(|root| root.kind == Kind::Product) {
+        let rank = root.parallel.len();
+        let variables: Vec<Dim> = (0..rank + root.folded.len()).map(variable).collect();
+        let operands = elements(graph, root.node, &variables);
+        let term = root.folded.len().checked_sub(1).map(|last| rank + last);
+        for (side, own) in [root.row_axis(), root.column_axis()].into_iter().enumerate() {
+            for (axis, along) in [(term, Along::Terms), (own, Along::Own)] {
+                if let Some(variable) = axis.and_then(|axis| variables[axis].as_sym())
+                    && is_contiguous(graph, &is_leaf, &operands[side], variable)?
+                {
+                    root.along[side] = along;
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Whether the elements of an operand along a variable are neighbours in memory, or the same.

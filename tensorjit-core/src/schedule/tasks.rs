@@ -5,6 +5,7 @@
 //! what is shared in error costs more than what is not.
 
 use super::fuse::Group;
+use super::joint;
 use super::order::{BLOCK, is_one_block};
 use super::reads::volume;
 use super::roots::{Kind, Root};
@@ -137,11 +138,18 @@ impl Cut {
     }
 }
 
-/// How many products a product with batches is, where its tiles are over one axis of each operand.
+/// How many products a product is at most, where it is several: over batches, or over axes that the right operand has
+/// beside that of the columns.
 pub(super) fn batches(root: &Root) -> Option<Dim> {
-    let batch = root.parallel.len() - root.left_axes - root.right_axes;
-    let batches = volume(&root.parallel[..batch]);
-    (root.left_axes <= 1 && root.right_axes <= 1 && !batches.is(1)).then_some(batches)
+    let around = |extents: &[Dim]| {
+        let own = extents.len() - root.right_axes;
+        let batches = volume(&extents[..own - root.left_axes]);
+        let columns = root.column_axis().unwrap_or(extents.len());
+        &batches * &volume(&extents[own..columns.max(own)])
+    };
+    let rank = root.parallel.len();
+    let joined = joint::extents(&root.parallel, root.joints.iter().copied().filter(|axis| axis + 1 < rank));
+    (!around(&joined).is(1)).then(|| around(&root.parallel))
 }
 
 /// Memory of which every task, or every unit, has a slice.

@@ -3,19 +3,22 @@
 //! A rule keeps every bit of the value (the payload of a NaN aside), and none is licensed by what an extent
 //! happens to be.  The graph is rebuilt bottom up through [`rewriter::Rewriter::make`], so that a rule sees
 //! operands that are simple already; one pass reaches the normal form, in time linear in the graph.
-//! Contraction to fused multiply-adds comes first, and is the only rewrite that fixes how a value rounds.
+//! Two forms come first, which alone fix how a value rounds: products of windows (`windows`), and contraction to fused
+//! multiply-adds (`fma`).
 
 mod arithmetic;
 mod constants;
 mod contraction;
 mod fma;
 mod identities;
+mod layout;
 mod logic;
 mod movement;
 mod range;
 mod reductions;
 mod rewriter;
 mod scans;
+mod windows;
 #[cfg(test)]
 mod tests;
 
@@ -37,7 +40,7 @@ pub struct Rule {
 type Apply = fn(&mut Rewriter, &Op, &[NodeId]) -> Result<Option<NodeId>, Bug>;
 
 /// All rules by family, in the order in which they are tried.
-pub const FAMILIES: [&[Rule]; 7] = [
+pub const FAMILIES: [&[Rule]; 8] = [
     identities::RULES,
     constants::RULES,
     arithmetic::RULES,
@@ -45,10 +48,11 @@ pub const FAMILIES: [&[Rule]; 7] = [
     movement::RULES,
     reductions::RULES,
     contraction::RULES,
+    layout::RULES,
 ];
 
 /// The simplest equal graph, without nodes that no output needs.
 pub fn run(graph: Graph) -> Result<Graph, Bug> {
-    let fused = fma::form(&scans::simplify(rewriter::sweep(&graph)?)?)?;
+    let fused = fma::form(&windows::form(scans::simplify(rewriter::sweep(&graph)?)?)?)?;
     rewriter::sweep(&rewriter::rewrite(&fused)?)
 }

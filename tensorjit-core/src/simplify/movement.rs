@@ -5,7 +5,6 @@ use super::rewriter::Rewriter;
 use crate::diag::Bug;
 use crate::dim::Dim;
 use crate::graph::ops::broadcast::Broadcast;
-use crate::graph::ops::contract::Contract;
 use crate::graph::ops::pad::Pad;
 use crate::graph::ops::permute::Permute;
 use crate::graph::ops::slice::{Range, Slice};
@@ -96,11 +95,6 @@ pub(super) const RULES: &[Rule] = &[
         name: "permute_broadcast",
         equation: "permute(broadcast(x)) = broadcast(x) over renamed axes, where they keep their order",
         apply: permute_broadcast,
-    },
-    Rule {
-        name: "permute_contract",
-        equation: "permute(contract(x, y)) = contract(y, x), where the axes of x and those of y change places",
-        apply: permute_contract,
     },
 ];
 
@@ -236,23 +230,4 @@ fn permute_broadcast(rewriter: &mut Rewriter, op: &Op, inputs: &[NodeId]) -> Res
     let shape = permute.axes.iter().map(|axis| broadcast.shape[*axis].clone()).collect();
     let operand = operand.clone();
     moved(rewriter, Op::Broadcast(Broadcast { shape, axes }), operand)
-}
-
-fn permute_contract(rewriter: &mut Rewriter, op: &Op, inputs: &[NodeId]) -> Result<Option<NodeId>, Bug> {
-    let (Op::Permute(permute), Some(Node { op: Op::Contract(contract), inputs: operands, .. })) =
-        (op, source(rewriter, inputs))
-    else {
-        return Ok(None);
-    };
-    let paired = contract.batch.len() + contract.sum.len();
-    let free = |operand: usize| rewriter.ty(operands[operand]).rank() - paired;
-    let (batch, left, right) = (contract.batch.len(), free(0), free(1));
-    let swapped = (0..batch).chain(batch + left..batch + left + right).chain(batch..batch + left);
-    // Without axes of its own on one side the order of the sum depends on which side that is.
-    if left == 0 || right == 0 || !permute.axes.iter().copied().eq(swapped) {
-        return Ok(None);
-    }
-    let swap = |pairs: &[(usize, usize)]| pairs.iter().map(|(left, right)| (*right, *left)).collect();
-    let swapped = Contract { batch: swap(&contract.batch), sum: swap(&contract.sum) };
-    moved(rewriter, Op::Contract(swapped), vec![operands[1], operands[0]])
 }

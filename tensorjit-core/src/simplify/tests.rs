@@ -1,6 +1,7 @@
 //! One case for each rule: the graph before, the text after, and the same values.
 
 mod cases;
+mod windows;
 
 use std::collections::BTreeMap;
 

@@ -30,22 +30,20 @@ impl Emit<'_> {
     }
 
     /// Loops over the blocks of terms: one where all terms fit, and one for a sum without terms.
-    fn depths(
+    pub(super) fn depths(
         &mut self,
         product: &Product<'_>,
         body: &mut dyn FnMut(&mut Self, &Depth) -> Result<(), Bug>,
     ) -> Result<(), Bug> {
-        let most = Packing::of(&self.graph.facts, &self.roots[product.root]).block_terms;
-        let most = most.filter(|_| product.portion != Portion::Terms);
+        let packing = Packing::of(&self.graph.facts, &self.roots[product.root]);
+        let most = packing.block_terms.filter(|_| product.portion != Portion::Terms);
         let Some((most, sums)) = most.zip(self.sums_of(product.root)) else {
             let depth = self.depth(product)?;
             return body(self, &depth);
         };
         let (zero, one) = (self.int(0), self.int(1));
-        let Some(axis) = product.folded.iter().position(|extent| !extent.is(1)) else {
-            return body(self, &Depth::whole(product));
-        };
-        let terms = self.scalar_index(&product.folded[axis])?;
+        let whole = Depth::whole(product);
+        let terms = self.scalar_index(&whole.count)?;
         let at_least_one = self.b.prim(Prim::Cmp(Cmp::Gt), &[terms, zero]);
         let end = self.b.prim(Prim::Select, &[at_least_one, terms, one]);
         let (from, _) = self.b.open_loop((zero, end, most), &[]);
@@ -60,9 +58,7 @@ impl Emit<'_> {
             sums: sums.clone(),
         };
         let [from, count] = [from, count].map(|value| Dim::sym(self.fresh(Var::Scalar(value))));
-        let mut depth = Depth { part: Some(part), ..Depth::whole(product) };
-        (depth.from[axis], depth.extents[axis]) = (from, count);
-        body(self, &depth)?;
+        body(self, &Depth { from, count, part: Some(part), ..whole })?;
         self.b.pin(sums.buf);
         self.b.close_loop(Vec::new());
         Ok(())
@@ -81,7 +77,7 @@ impl Emit<'_> {
         let first = self.b.prim(Prim::Cmp(Cmp::Eq), &[rows.from, zero]);
         let last = self.b.prim(Prim::Cmp(Cmp::Ge), &[rows.to, end]);
         let part = Part { first, last, sums };
-        Ok(Depth { from: vec![rows.first], extents: vec![rows.count], part: Some(part) })
+        Ok(Depth { from: rows.first, count: rows.count, part: Some(part), ..Depth::whole(product) })
     }
 
     fn block(&mut self, product: &Product<'_>, columns: (Val, Val), depth: &Depth) -> Result<(), Bug> {
@@ -89,8 +85,8 @@ impl Emit<'_> {
             return Err(Bug::new("schedule", format!("{:?} has no panels", product.node)));
         };
         let (most, vectors) = self.tile_shape();
-        let volume = self.scalar_index(&depth.volume())?;
-        let apart = self.scalar_index(&panel_terms(&depth.volume()))?;
+        let volume = self.scalar_index(&depth.count)?;
+        let apart = self.scalar_index(&panel_terms(&depth.count))?;
         // Panels lie one behind the other, each as wide as its columns.  What a task packs alone is its own.
         let block = match self.task {
             Some(_) => self.panel(&right),
@@ -129,16 +125,18 @@ impl Emit<'_> {
         let heights = self.heights(product, most, most.next_power_of_two() / 4);
         self.part_of_product(product, units, (sums, PRODUCT_BYTE), &mut |emit, range| {
             let range = emit.rows_of_units(product, range)?;
-            heights.iter().try_for_each(|height| {
-                emit.rows_of_height(height, range, &mut |emit, row, rows| {
-                    // A few rows that are left over are read where they stand.
-                    let left = (2 * rows >= most).then(|| emit.panel(&left));
-                    if let Some(left) = &left {
-                        emit.pack_left(product, (row, rows), depth, left)?;
-                    }
-                    emit.column_loops(product, columns, vectors, &mut |emit, columns| {
-                        let (left, right) = (left.as_ref(), panel(emit, columns.first));
-                        emit.tile(product, &Tile { columns, row, rows, depth, left, right: Some(&right) })
+            emit.beside(product, &mut |emit, product| {
+                heights.iter().try_for_each(|height| {
+                    emit.rows_of_height(height, range, &mut |emit, row, rows| {
+                        // A few rows that are left over are read where they stand.
+                        let left = (2 * rows >= most).then(|| emit.panel(&left));
+                        if let Some(left) = &left {
+                            emit.pack_left(product, (row, rows), depth, left)?;
+                        }
+                        emit.column_loops(product, columns, vectors, &mut |emit, columns| {
+                            let (left, right) = (left.as_ref(), panel(emit, columns.first));
+                            emit.tile(product, &Tile { columns, row, rows, depth, left, right: Some(&right) })
+                        })
                     })
                 })
             })

@@ -18,6 +18,7 @@ mod terms;
 mod tile;
 mod turn;
 mod value;
+mod walk;
 
 use std::collections::BTreeMap;
 

@@ -105,36 +105,34 @@ impl<'a> Emit<'a> {
                     vectors.push((start, Dim::sym(self.fresh(Var::Lane(base))), mask));
                 }
                 self.with_lanes(lanes, None, &mut |emit| {
-                    emit.nest(&depth.extents, &[], &mut |emit, k, _| {
+                    emit.all_terms(depth, &mut |emit, term, position| {
                         for (start, at, mask) in &vectors {
-                            let (operand, at) = element(emit, at, &depth.term(k));
+                            let (operand, at) = element(emit, at, term);
                             emit.memo.clear();
                             emit.tail = *mask;
                             let value = emit.value(operand, &at)?;
                             let value = emit.b.splat(value, lanes);
                             // What is stored too much is overwritten by the next term.
-                            let offset = panel.offset(&depth.flat(k), width, *start as usize);
+                            let offset = panel.offset(position, width, *start as usize);
                             let offset = emit.scalar_index(&offset)?;
                             emit.b.store(panel.buf, offset, value, None);
                         }
                         emit.tail = None;
-                        Ok(Vec::new())
-                    })?;
-                    Ok(())
+                        Ok(())
+                    })
                 })?;
             }
             _ => {
                 self.with_lanes(1, None, &mut |emit| {
-                    emit.nest(&depth.extents, &[], &mut |emit, k, _| {
+                    emit.all_terms(depth, &mut |emit, term, position| {
                         for i in 0..width {
                             let row = &row + &Dim::constant(i as i64);
-                            let (operand, at) = element(emit, &row, &depth.term(k));
+                            let (operand, at) = element(emit, &row, term);
                             let value = emit.value(operand, &at)?;
-                            emit.store_at(panel.buf, &panel.offset(&depth.flat(k), width, i), value)?;
+                            emit.store_at(panel.buf, &panel.offset(position, width, i), value)?;
                         }
-                        Ok(Vec::new())
-                    })?;
-                    Ok(())
+                        Ok(())
+                    })
                 })?;
             }
         }
@@ -176,18 +174,18 @@ impl<'a> Emit<'a> {
             }
             self.pack_transposed(product, &lanes, depth, panel, &element)?;
         } else {
-            self.nest(&depth.extents, &[], &mut |emit, k, _| {
+            self.all_terms(depth, &mut |emit, term, position| {
                 for (j, column) in columns.at.iter().enumerate() {
                     emit.tail = columns.masks[j];
-                    let (operand, at) = element(emit, column, &depth.term(k));
+                    let (operand, at) = element(emit, column, term);
                     let value = emit.value(operand, &at)?;
                     let value = emit.b.splat(value, columns.lanes);
-                    let offset = panel.offset(&depth.flat(k), width, j * columns.lanes as usize);
+                    let offset = panel.offset(position, width, j * columns.lanes as usize);
                     let offset = emit.scalar_index(&offset)?;
                     emit.b.store(panel.buf, offset, value, None);
                 }
                 emit.tail = None;
-                Ok(Vec::new())
+                Ok(())
             })?;
         }
         self.b.pin(panel.buf);
@@ -209,27 +207,27 @@ impl<'a> Emit<'a> {
         let bytes = self.roots[product.root].lane_bytes;
         let size = self.register_lanes(bytes);
         let dtype = self.graph.ty(product.node).dtype;
-        let Some((last, outer)) = depth.extents.split_last() else { return Ok(()) };
-        let (zero, end) = (self.int(0), self.scalar_index(last)?);
-        self.nest(outer, &[], &mut |emit, k, _| {
+        self.term_runs(depth, &mut |emit, run| {
+            let (from, to) = run.range;
             let step = emit.int(size.into());
-            let rest = emit.b.prim(Prim::IRem, &[end, step]);
-            let middle = emit.b.prim(Prim::Sub, &[end, rest]);
-            for (from, to, masked) in [(zero, middle, false), (middle, end, true)] {
-                if masked && last.as_const().is_some_and(|last| last % i64::from(size) == 0) {
+            let span = emit.b.prim(Prim::Sub, &[to, from]);
+            let rest = emit.b.prim(Prim::IRem, &[span, step]);
+            let middle = emit.b.prim(Prim::Sub, &[to, rest]);
+            for (from, to, masked) in [(from, middle, false), (middle, to, true)] {
+                if masked && run.count.as_ref().is_some_and(|count| count % i64::from(size) == 0) {
                     continue;
                 }
                 let (index, _) = emit.b.open_loop((from, to, size.into()), &[]);
-                let mask = masked.then(|| emit.mask_up_to(index, end, size));
+                let mask = masked.then(|| emit.mask_up_to(index, to, size));
                 let term = Dim::sym(emit.fresh(Var::Lane(index)));
-                let start = Dim::sym(emit.fresh(Var::Scalar(index)));
+                let start = &run.before + &Dim::sym(emit.fresh(Var::Scalar(index)));
                 emit.with_lanes(size, mask, &mut |emit| {
-                    let at = [k, std::slice::from_ref(&term)].concat();
+                    let term = [&run.outer[..], std::slice::from_ref(&term)].concat();
                     let mut groups = Vec::new();
                     for group in lanes.chunks(size as usize) {
                         let mut rows = Vec::with_capacity(size as usize);
                         for lane in group {
-                            let (operand, at) = element(emit, lane, &depth.term(&at));
+                            let (operand, at) = element(emit, lane, &term);
                             let value = emit.value(operand, &at)?;
                             rows.push(emit.b.splat(value, size));
                         }
@@ -240,8 +238,8 @@ impl<'a> Emit<'a> {
                     }
                     for t in 0..size {
                         for (g, group) in groups.iter().enumerate() {
-                            let at = [k, &[&start + &Dim::constant(t.into())]].concat();
-                            let offset = panel.offset(&depth.flat(&at), lanes.len(), g * size as usize);
+                            let position = &start + &Dim::constant(t.into());
+                            let offset = panel.offset(&position, lanes.len(), g * size as usize);
                             let offset = emit.scalar_index(&offset)?;
                             emit.b.store(panel.buf, offset, group[t as usize], None);
                         }
@@ -250,9 +248,8 @@ impl<'a> Emit<'a> {
                 })?;
                 emit.b.close_loop(Vec::new());
             }
-            Ok(Vec::new())
-        })?;
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Makes `body` with vectors of `lanes` lanes, of which those in `tail` exist.

@@ -15,10 +15,12 @@ use crate::graph::NodeId;
 use crate::lanes::{Cmp, Lanes, Prim, Val};
 use crate::schedule::fuse::Portion;
 use crate::schedule::joint;
+use crate::schedule::reads;
 use crate::schedule::roots::{Along, Root};
 use crate::schedule::tasks::{self, Cut, PIECE, PRODUCT_BYTE};
 
 /// A product while its loops are made.
+#[derive(Clone)]
 pub(super) struct Product<'e> {
     pub(super) root: usize,
     pub(super) node: NodeId,
@@ -30,6 +32,8 @@ pub(super) struct Product<'e> {
     pub(super) rows: Option<usize>,
     /// Position of the axis of vectors, where the right operand has one of its own.
     pub(super) columns: Option<usize>,
+    /// The other axes that the left operand has alone: the right operand is packed once for all their indices.
+    pub(super) beside: Vec<usize>,
     /// Extents of the parallel axes.
     pub(super) extents: Vec<Dim>,
     /// Extents of the folded axes.
@@ -39,6 +43,9 @@ pub(super) struct Product<'e> {
     /// How its tiles are cut into tasks.
     pub(super) cut: Option<Cut>,
 }
+
+/// What is made of a product at an index of the axes beside its rows.
+type Body<'f, 'a> = &'f mut dyn FnMut(&mut Emit<'a>, &Product<'_>) -> Result<(), Bug>;
 
 /// Below so many rows tiles have more than two vectors.
 const FEW_ROWS: i64 = 8;
@@ -82,6 +89,7 @@ impl<'a> Emit<'a> {
             at,
             rows: self.roots[*root].row_axis().filter(|axis| !is_open(axis)),
             columns: self.roots[*root].column_axis().filter(|axis| !is_open(axis)),
+            beside: self.roots[*root].beside().filter(|axis| !is_open(axis)).collect(),
             extents: parallel.clone(),
             folded: folded.clone(),
             portion,
@@ -91,8 +99,14 @@ impl<'a> Emit<'a> {
         if let (Portion::Rows, Some(axis), Some(rows)) = (portion, product.rows, &self.strip) {
             product.extents[axis] = rows.count.clone();
         }
-        let is_tiled = |axis: &usize| Some(*axis) == product.rows || Some(*axis) == product.columns;
-        let outer: Vec<usize> = (prefix.len()..rank).filter(|axis| !is_tiled(axis)).collect();
+        let is_inner = |axis: &usize| {
+            Some(*axis) == product.rows || Some(*axis) == product.columns || product.beside.contains(axis)
+        };
+        let outer: Vec<usize> = (prefix.len()..rank).filter(|axis| !is_inner(axis)).collect();
+        let batches = batches.map(|cut| {
+            let units = outer.iter().map(|axis| product.extents[*axis].clone()).collect::<Vec<_>>();
+            Cut { units: reads::volume(&units), ..cut }
+        });
         self.shared(batches.as_ref(), &mut |emit, range| emit.outer_loops(&mut product, &outer, range))
     }
 
@@ -185,33 +199,56 @@ impl<'a> Emit<'a> {
 
     /// The multiply-adds of so many columns.
     fn terms_in(&mut self, product: &Product<'_>, columns: Val) -> Result<Val, Bug> {
-        let volume = &product.extent(product.rows) * &Depth::whole(product).volume();
+        let beside = product.beside.iter().map(|axis| &product.extents[*axis]);
+        let rows = beside.fold(product.extent(product.rows), |rows, extent| &rows * extent);
+        let volume = &rows * &Depth::whole(product).count;
         let volume = self.scalar_index(&volume)?;
         Ok(self.b.prim(Prim::Mul, &[volume, columns]))
     }
 
-    /// The tiles of a range of columns and of a range of [`Emit::row_units`].
+    /// The tiles of a range of columns and of a range of [`Emit::row_units`]: block by block of terms, where the right
+    /// operand is packed.
     fn tiles_of(&mut self, product: &Product<'_>, columns: (Val, Val), rows: Range) -> Result<(), Bug> {
-        let depth = self.depth(product)?;
         let (most, vectors) = self.tile_shape();
         let heights = self.heights(product, most, most.next_power_of_two() / 2);
         let range = self.rows_of_units(product, rows)?;
-        self.column_loops(product, columns, vectors, &mut |emit, columns| {
-            let right = match emit.panels[product.root].right.clone() {
-                Some(panel) if emit.roots[product.root].along[1] != Along::Own => {
-                    let panel = emit.panel(&panel);
-                    emit.pack_right(product, columns, &depth, &panel)?;
-                    Some(panel)
-                }
-                _ => None,
-            };
-            heights.iter().try_for_each(|height| {
-                emit.rows_of_height(height, range, &mut |emit, row, rows| {
-                    let right = right.as_ref();
-                    emit.tile(product, &Tile { columns, row, rows, depth: &depth, left: None, right })
+        self.depths(product, &mut |emit, depth| {
+            emit.column_loops(product, columns, vectors, &mut |emit, columns| {
+                let right = match emit.panels[product.root].right.clone() {
+                    Some(panel) if emit.roots[product.root].along[1] != Along::Own => {
+                        let panel = emit.panel(&panel);
+                        emit.pack_right(product, columns, depth, &panel)?;
+                        Some(panel)
+                    }
+                    _ => None,
+                };
+                emit.beside(product, &mut |emit, product| {
+                    heights.iter().try_for_each(|height| {
+                        emit.rows_of_height(height, range, &mut |emit, row, rows| {
+                            let right = right.as_ref();
+                            emit.tile(product, &Tile { columns, row, rows, depth, left: None, right })
+                        })
+                    })
                 })
             })
         })
+    }
+
+    /// Loops over the axes beside that of the rows.
+    pub(super) fn beside(&mut self, product: &Product<'_>, body: Body<'_, 'a>) -> Result<(), Bug> {
+        let extents: Vec<Dim> = product.beside.iter().map(|axis| product.extents[*axis].clone()).collect();
+        if extents.is_empty() {
+            return body(self, product);
+        }
+        let mut inner = product.clone();
+        self.nest(&extents, &[], &mut |emit, index, _| {
+            for (axis, index) in product.beside.iter().zip(index) {
+                inner.at[*axis] = index.clone();
+            }
+            body(emit, &inner)?;
+            Ok(Vec::new())
+        })?;
+        Ok(())
     }
 
     /// All rows of tiles in turn, in each all columns: tiles of few rows have many vectors, so that the chains of their
@@ -224,24 +261,27 @@ impl<'a> Emit<'a> {
         let (most, vectors) = self.tile_shape();
         let extent = product.extent(product.rows);
         let tallest = if extent.as_const().is_some() { most } else { WIDE_TILE_ROWS };
-        for height in self.heights(product, tallest, tallest / 2) {
-            self.rows_of_height(&height, None, &mut |emit, row, rows| {
-                let vectors = (most * vectors / rows).clamp(vectors, MOST_VECTORS);
-                let width = i64::from(vectors * lanes);
-                let size = emit.int(width);
-                let units = emit.quotient_up(columns.1, size);
-                emit.part_of_product(product, units, (count, PRODUCT_BYTE), &mut |emit, range| {
-                    let columns = range.map_or(columns, |range| emit.elements_of(range, width, columns.1));
-                    emit.column_loops(product, columns, vectors, &mut |emit, columns| {
-                        emit.tile(
-                            product,
-                            &Tile { columns, row, rows, depth: &depth, left: None, right: None },
-                        )
+        let heights = self.heights(product, tallest, tallest / 2);
+        self.beside(product, &mut |emit, product| {
+            heights.iter().try_for_each(|height| {
+                emit.rows_of_height(height, None, &mut |emit, row, rows| {
+                    let vectors = (most * vectors / rows).clamp(vectors, MOST_VECTORS);
+                    let width = i64::from(vectors * lanes);
+                    let size = emit.int(width);
+                    let units = emit.quotient_up(columns.1, size);
+                    emit.part_of_product(product, units, (count, PRODUCT_BYTE), &mut |emit, range| {
+                        let columns =
+                            range.map_or(columns, |range| emit.elements_of(range, width, columns.1));
+                        emit.column_loops(product, columns, vectors, &mut |emit, columns| {
+                            emit.tile(
+                                product,
+                                &Tile { columns, row, rows, depth: &depth, left: None, right: None },
+                            )
+                        })
                     })
                 })
-            })?;
-        }
-        Ok(())
+            })
+        })
     }
 
     /// The panel of the task at hand.

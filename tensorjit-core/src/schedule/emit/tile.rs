@@ -31,11 +31,13 @@ impl Columns {
     }
 }
 
-/// The terms of the sums that tiles add.
+/// The terms of the sums that tiles add, counted over all folded axes, the last fastest.
 pub(super) struct Depth {
-    /// The first along each folded axis.
-    pub(super) from: Vec<Dim>,
-    /// How many, along each folded axis.
+    /// The first.
+    pub(super) from: Dim,
+    /// How many.
+    pub(super) count: Dim,
+    /// The extents of the folded axes.
     pub(super) extents: Vec<Dim>,
     /// Where these are not all terms.
     pub(super) part: Option<Part>,
@@ -54,23 +56,8 @@ pub(super) struct Part {
 impl Depth {
     /// All terms.
     pub(super) fn whole(product: &Product<'_>) -> Depth {
-        let from = vec![Dim::default(); product.folded.len()];
-        Depth { from, extents: product.folded.clone(), part: None }
-    }
-
-    /// The number of terms.
-    pub(super) fn volume(&self) -> Dim {
-        reads::volume(&self.extents)
-    }
-
-    /// The position of a term among these.
-    pub(super) fn flat(&self, k: &[Dim]) -> Dim {
-        reads::flat(&self.extents, k)
-    }
-
-    /// The folded indices of a term.
-    pub(super) fn term(&self, k: &[Dim]) -> Vec<Dim> {
-        k.iter().zip(&self.from).map(|(k, from)| k + from).collect()
+        let extents = product.folded.clone();
+        Depth { from: Dim::default(), count: reads::volume(&extents), extents, part: None }
     }
 }
 
@@ -94,7 +81,7 @@ impl Emit<'_> {
         let sums = self.add_terms(
             product,
             tile,
-            &mut |emit, k, position, sums| emit.add_term(product, tile, &indices, (k, position), sums),
+            &mut |emit, term, position, sums| emit.add_term(product, tile, &indices, (term, position), sums),
             &mut |emit, sums| emit.resume(product, tile, &indices, sums),
         )?;
         match &tile.depth.part {
@@ -163,14 +150,13 @@ impl Emit<'_> {
         product: &Product<'_>,
         tile: &Tile<'_>,
         indices: &[Vec<Dim>],
-        (k, position): (&[Dim], &Dim),
+        (term, position): (&[Dim], &Dim),
         sums: &[Val],
     ) -> Result<Vec<Val>, Bug> {
         let dtype = self.graph.ty(product.node).dtype;
-        let term = tile.depth.term(k);
         let vectors = tile.columns.at.len();
         let element = |emit: &Self, index: &[Dim], side: usize| {
-            roots::elements(emit.graph, product.node, &[index, &term].concat()).swap_remove(side)
+            roots::elements(emit.graph, product.node, &[index, term].concat()).swap_remove(side)
         };
         let mut right = Vec::with_capacity(vectors);
         for (j, index) in indices[..vectors].iter().enumerate() {

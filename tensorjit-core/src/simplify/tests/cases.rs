@@ -345,6 +345,21 @@ pub(super) fn cases() -> Vec<(&'static str, Build, &'static str)> {
              %2 = contract %1, %0, batch = [], sum = [(0, 0)] : f64[M, M] -> %2",
         ),
         (
+            "permute_contract_batch",
+            |s, [x, y, _]| {
+                let x =
+                    s.add(Op::Broadcast(Broadcast { shape: vec![n(), dim(2), m()], axes: vec![0, 2] }), &[x]);
+                let y =
+                    s.add(Op::Broadcast(Broadcast { shape: vec![dim(2), n(), m()], axes: vec![1, 2] }), &[y]);
+                let product = s.add(Op::Contract(Contract { batch: vec![], sum: vec![(1, 0)] }), &[x, y]);
+                permute(s, product, &[0, 2, 3, 1])
+            },
+            "%0 = input 0 : f64[N, M]; %1 = input 1 : f64[N, M]; \
+             %2 = broadcast %0, shape = [N, 2, M], axes = [0, 2] : f64[N, 2, M]; \
+             %3 = broadcast %1, shape = [N, 2, N, M], axes = [2, 3] : f64[N, 2, N, M]; \
+             %4 = contract %3, %2, batch = [(0, 0)], sum = [(1, 1)] : f64[N, N, M, M] -> %4",
+        ),
+        (
             "reduce_unit",
             |s, [x, _, mask]| {
                 let x = s.add(Op::Reshape(Reshape { shape: vec![n(), dim(1), m()] }), &[x]);
