@@ -46,7 +46,10 @@ const fn row(
     Builtin { name, params, required, signature, handler }
 }
 
-const POOL: &[&str] = &["x", "size", "stride", "padding", "dilation"];
+const POOL: &[&str] = &["x", "size", "stride", "padding", "dilation", "ceil_mode"];
+const AVG_POOL: &[&str] = &["x", "size", "stride", "padding", "dilation", "ceil_mode", "count_include_pad"];
+const LP_POOL: &[&str] = &["x", "size", "stride", "padding", "dilation", "ceil_mode", "p"];
+const CONV_TRANSPOSE: &[&str] = &["x", "w", "stride", "padding", "output_padding", "dilation", "groups"];
 const REDUCE: &[&str] = &["x", "axis", "keepdims"];
 const SCATTER: &[&str] = &["base", "indices", "updates", "axis"];
 const RUNNING: &[&str] = &["x", "axis", "reverse", "exclusive"];
@@ -130,9 +133,11 @@ static TABLE: &[Builtin] = &[
 
     row("windows", &["x", "axis", "size", "stride", "dilation"], 3, "windows(x, axis, size, stride = 1, dilation = 1)", window::windows),
     row("conv", &["x", "w", "stride", "padding", "dilation", "groups"], 2, "conv(x, w, stride = 1, padding = 0, dilation = 1, groups = 1)", window::conv),
-    row("max_pool", POOL, 2, "max_pool(x, size, stride = size, padding = 0, dilation = 1)", window::max_pool),
-    row("sum_pool", POOL, 2, "sum_pool(x, size, stride = size, padding = 0, dilation = 1)", window::sum_pool),
-    row("avg_pool", POOL, 2, "avg_pool(x, size, stride = size, padding = 0, dilation = 1)", window::avg_pool),
+    row("conv_transpose", CONV_TRANSPOSE, 2, "conv_transpose(x, w, stride = 1, padding = 0, output_padding = 0, dilation = 1, groups = 1)", window::conv_transpose),
+    row("max_pool", POOL, 2, "max_pool(x, size, stride = size, padding = 0, dilation = 1, ceil_mode = false)", window::max_pool),
+    row("sum_pool", POOL, 2, "sum_pool(x, size, stride = size, padding = 0, dilation = 1, ceil_mode = false)", window::sum_pool),
+    row("avg_pool", AVG_POOL, 2, "avg_pool(x, size, stride = size, padding = 0, dilation = 1, ceil_mode = false, count_include_pad = false)", window::avg_pool),
+    row("lp_pool", LP_POOL, 2, "lp_pool(x, size, stride = size, padding = 0, dilation = 1, ceil_mode = false, p = 2)", window::lp_pool),
 ];
 
 /// The function of that name.
