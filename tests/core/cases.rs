@@ -135,6 +135,7 @@ topics! {
     running
     indexing
     sorting
+    random
     loops
     windows
     elementwise

@@ -10,7 +10,7 @@ use crate::syntax::ast::Function;
 use crate::syntax::parse_function_text;
 
 /// The texts, by family.
-const TEXTS: [&str; 9] = [
+const TEXTS: [&str; 10] = [
     include_str!("prelude/statistics.tj"),
     include_str!("prelude/activation.tj"),
     include_str!("prelude/hyperbolic.tj"),
@@ -20,6 +20,7 @@ const TEXTS: [&str; 9] = [
     include_str!("prelude/attention.tj"),
     include_str!("prelude/recurrent.tj"),
     include_str!("prelude/optimiser.tj"),
+    include_str!("prelude/random.tj"),
 ];
 
 /// How every function starts: no line inside a function does.

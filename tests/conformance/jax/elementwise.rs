@@ -92,7 +92,9 @@ pub(super) fn translate(equation: &Equation<'_>, x: &[Tensor], writer: &mut Writ
             format!("from_bits(to_bits({text}))")
         }
         ("bitcast_convert_type", []) if a.dtype == equation.dtype => text.clone(),
-        ("bitcast_convert_type", []) if a.dtype.is_float() => format!("to_bits({text})"),
+        ("bitcast_convert_type", []) if a.dtype.is_float() => {
+            format!("to_bits({text}) as {}", equation.dtype.name())
+        }
         ("bitcast_convert_type", []) => format!("from_bits({text})"),
         ("neg", []) => format!("-{text}"),
         ("not", []) => format!("!{text}"),

@@ -9,6 +9,7 @@ mod loops;
 mod matmul;
 mod movement;
 mod place;
+mod random;
 mod reduce;
 mod window;
 mod sort;
@@ -130,6 +131,15 @@ static TABLE: &[Builtin] = &[
     row("scatter_min", SCATTER, 3, "scatter_min(base, indices, updates, axis = 0)", place::scatter_min),
     row("dynamic_slice", &["x", "starts", "sizes"], 3, "dynamic_slice(x, (i, j), [n, m])", place::dynamic_slice),
     row("dynamic_update_slice", &["x", "update", "starts"], 3, "dynamic_update_slice(x, update, (i, j))", place::dynamic_update_slice),
+
+    row("rand::key", &["seed"], 1, "rand::key(seed)", random::key),
+    row("rand::split", &["key", "n"], 2, "rand::split(key, n)", random::split),
+    row("rand::fold_in", &["key", "data"], 2, "rand::fold_in(key, data)", random::fold_in),
+    row("rand::bits", &["key", "shape"], 2, "rand::bits(key, [N, M])", random::bits),
+    row("rand::uniform", &["key", "shape", "dtype"], 2, "rand::uniform(key, [N, M], dtype = f32)", random::uniform),
+    row("rand::normal", &["key", "shape", "dtype"], 2, "rand::normal(key, [N, M], dtype = f32)", random::normal),
+    row("rand::bernoulli", &["key", "p", "shape"], 3, "rand::bernoulli(key, p, [N, M])", random::bernoulli),
+    row("flat_indices", &["x"], 1, "flat_indices(x)", random::flat_indices),
 
     row("windows", &["x", "axis", "size", "stride", "dilation"], 3, "windows(x, axis, size, stride = 1, dilation = 1)", window::windows),
     row("conv", &["x", "w", "stride", "padding", "dilation", "groups"], 2, "conv(x, w, stride = 1, padding = 0, dilation = 1, groups = 1)", window::conv),

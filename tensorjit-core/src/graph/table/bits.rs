@@ -147,12 +147,12 @@ pub(super) static LEADING_ZEROS: Row = count(
 pub(super) static TO_BITS: Row = Row {
     name: "to_bits",
     form: Form::Call,
-    doc: "The bits of a float as an integer of its width.",
+    doc: "The bits of a float, as an unsigned integer of its width.",
     operands: ONE,
     types: TypeRule::ToBits,
     eval: Eval::Typed(|dtype, x| match (dtype, x.first()?) {
-        (DType::F32, Scalar::Float(x)) => Some(int(DType::I32, u64::from((*x as f32).to_bits()))),
-        (DType::F64, Scalar::Float(x)) => Some(int(DType::I64, x.to_bits())),
+        (DType::F32, Scalar::Float(x)) => Some(int(DType::U32, u64::from((*x as f32).to_bits()))),
+        (DType::F64, Scalar::Float(x)) => Some(int(DType::U64, x.to_bits())),
         _ => None,
     }),
     derivative: INTEGERS,

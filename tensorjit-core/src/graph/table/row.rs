@@ -126,8 +126,8 @@ impl TypeRule {
         match self {
             TypeRule::Number | TypeRule::Float | TypeRule::Bits | TypeRule::Int | TypeRule::Select => dtype,
             TypeRule::ToBits => match dtype {
-                DType::F32 => DType::I32,
-                _ => DType::I64,
+                DType::F32 => DType::U32,
+                _ => DType::U64,
             },
             TypeRule::FromBits => match dtype {
                 DType::I32 | DType::U32 => DType::F32,

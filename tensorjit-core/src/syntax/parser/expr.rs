@@ -340,7 +340,13 @@ impl Parser {
     }
 
     fn name_or_call(&mut self, start: usize) -> Parse<Expr> {
-        let name = self.name("a name")?;
+        let mut name = self.name("a name")?;
+        if name.text == "rand" && self.at_op("::") {
+            // The one module that the language has.
+            self.position += 1;
+            let item = self.name("the name of a function")?;
+            name = Ident { text: format!("rand::{}", item.text), at: self.since(start) };
+        }
         if self.at_open(Delimiter::Parenthesis) {
             return self.call(name, None, start);
         }

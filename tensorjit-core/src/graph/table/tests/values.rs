@@ -176,7 +176,10 @@ fn floats_and_their_bits() {
         (DType::F64, 5e-324, 1),
     ] {
         let int = if dtype == DType::F32 { DType::I32 } else { DType::I64 };
-        assert_eq!(Ew::ToBits.fold(dtype, &[Scalar::Float(x)]), Ok(Scalar::Int(bits.into())), "{x}");
+        let unsigned = if dtype == DType::F32 { DType::U32 } else { DType::U64 };
+        let wrapped = Scalar::Int(wrap(unsigned, bits.into()));
+        assert_eq!(Ew::ToBits.fold(dtype, &[Scalar::Float(x)]), Ok(wrapped), "{x}");
+        assert_eq!(Ew::FromBits.fold(unsigned, &[wrapped]), Ok(Scalar::Float(x)), "{bits:x}");
         assert_eq!(Ew::FromBits.fold(int, &[Scalar::Int(bits.into())]), Ok(Scalar::Float(x)), "{bits:x}");
     }
 }
