@@ -102,6 +102,11 @@ fn attributes(op: &Op, sizes: &mut Vec<Size>) {
         | Op::Contract(_)
         | Op::Cumulate(_)
         | Op::Sort(_)
+        | Op::Cholesky(_)
+        | Op::TriangularSolve(_)
+        | Op::Solve(_)
+        | Op::Determinant(_)
+        | Op::Lu(_)
         | Op::Variable(_)
         | Op::StopGradient
         // Both are gone once a graph is simplified.

@@ -136,6 +136,7 @@ topics! {
     indexing
     sorting
     random
+    linalg
     loops
     windows
     elementwise

@@ -33,6 +33,10 @@ pub(super) fn linearize(
         Op::Gather(op) => op.linearize(site, tangents)?,
         Op::Scatter(op) => op.linearize(site, tangents)?,
         Op::Cumulate(op) => op.linearize(site, tangents)?,
+        Op::Cholesky(op) => op.linearize(site, tangents)?,
+        Op::TriangularSolve(op) => op.linearize(site, tangents)?,
+        Op::Solve(op) => op.linearize(site, tangents)?,
+        Op::Determinant(op) => op.linearize(site, tangents)?,
         Op::Variable(_) => only(tangents)?,
         Op::StopGradient => None,
         Op::Input(_)
@@ -41,6 +45,7 @@ pub(super) fn linearize(
         | Op::Iota(_)
         | Op::ArgReduce(_)
         | Op::Sort(_)
+        | Op::Lu(_)
         | Op::Placeholder(_) => {
             return Err(Bug::new("autodiff", format!("{:?} has a tangent", node.op)).into());
         }
@@ -75,6 +80,8 @@ pub(super) fn transpose(
         Op::Gather(op) => op.transpose(site, linear, cotangent.node),
         Op::Scatter(op) => op.transpose(site, linear, cotangent.node),
         Op::Cumulate(op) => op.transpose(site, linear, cotangent.node),
+        Op::TriangularSolve(op) => op.transpose(site, linear, cotangent.node),
+        Op::Solve(op) => op.transpose(site, linear, cotangent.node),
         Op::Variable(_) => Ok(vec![Some(cotangent.node)]),
         op => Err(Bug::new("autodiff", format!("{op:?} is not linear"))),
     }

@@ -10,7 +10,7 @@ use crate::syntax::ast::Function;
 use crate::syntax::parse_function_text;
 
 /// The texts, by family.
-const TEXTS: [&str; 10] = [
+const TEXTS: [&str; 11] = [
     include_str!("prelude/statistics.tj"),
     include_str!("prelude/activation.tj"),
     include_str!("prelude/hyperbolic.tj"),
@@ -21,6 +21,7 @@ const TEXTS: [&str; 10] = [
     include_str!("prelude/recurrent.tj"),
     include_str!("prelude/optimiser.tj"),
     include_str!("prelude/random.tj"),
+    include_str!("prelude/linalg.tj"),
 ];
 
 /// How every function starts: no line inside a function does.

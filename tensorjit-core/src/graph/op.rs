@@ -44,6 +44,16 @@ pub enum Op {
     Cumulate(cumulate::Cumulate),
     /// The indices that sort the elements along an axis.
     Sort(sort::Sort),
+    /// The factor of Cholesky.
+    Cholesky(cholesky::Cholesky),
+    /// The solutions of triangular systems.
+    TriangularSolve(triangular_solve::TriangularSolve),
+    /// The solutions of systems of equations.
+    Solve(solve::Solve),
+    /// Determinants.
+    Determinant(determinant::Determinant),
+    /// The triangular factors of square matrices.
+    Lu(lu::Lu),
     /// Elements of the first operand at the places that the others name.
     Gather(gather::Gather),
     /// The first operand with the elements of the last put at, or combined with, the places that the others name.
@@ -102,6 +112,11 @@ impl Op {
             | Op::Contract(_)
             | Op::Cumulate(_)
             | Op::Sort(_)
+            | Op::Cholesky(_)
+            | Op::TriangularSolve(_)
+            | Op::Solve(_)
+            | Op::Determinant(_)
+            | Op::Lu(_)
             | Op::Gather(_)
             | Op::Scatter(_)
             | Op::Variable(_)
@@ -140,6 +155,11 @@ pub(super) fn infer(graph: &Graph, op: &Op, inputs: &[NodeId]) -> Result<Type, B
         Op::Gather(op) => op.infer(facts, &types),
         Op::Cumulate(op) => op.infer(facts, &types),
         Op::Sort(op) => op.infer(facts, &types),
+        Op::Cholesky(op) => op.infer(facts, &types),
+        Op::TriangularSolve(op) => op.infer(facts, &types),
+        Op::Solve(op) => op.infer(facts, &types),
+        Op::Determinant(op) => op.infer(facts, &types),
+        Op::Lu(op) => op.infer(facts, &types),
         Op::Scatter(op) => op.infer(facts, &types),
         Op::Variable(_) | Op::StopGradient => match types.as_slice() {
             [ty] => Ok((*ty).clone()),

@@ -100,6 +100,11 @@ pub fn name(op: &Op) -> &'static str {
         Op::Scatter(_) => "scatter",
         Op::Cumulate(_) => "cumulate",
         Op::Sort(_) => "sort",
+        Op::Cholesky(_) => "cholesky",
+        Op::TriangularSolve(_) => "triangular_solve",
+        Op::Solve(_) => "solve",
+        Op::Determinant(_) => "determinant",
+        Op::Lu(_) => "lu",
         Op::Variable(_) => "variable",
         Op::StopGradient => "stop_gradient",
         Op::Derivative(op) => op.name(),
@@ -144,6 +149,14 @@ fn attributes(facts: &Facts, op: &Op) -> Vec<String> {
             ])
             .flatten()
             .collect(),
+        Op::Cholesky(_) | Op::Lu(_) => Vec::new(),
+        Op::TriangularSolve(op) => [if op.lower { "lower" } else { "upper" }]
+            .into_iter()
+            .chain(op.unit.then_some("unit"))
+            .map(str::to_owned)
+            .collect(),
+        Op::Solve(op) => op.transposed.then(|| "transposed".to_owned()).into_iter().collect(),
+        Op::Determinant(op) => vec![format!("{:?}", op.part).to_lowercase()],
         Op::Gather(op) => indexing(facts, &op.indexing),
         Op::Cumulate(op) => [Some(op.fold.name().to_owned()), Some(axis(&op.axis))]
             .into_iter()

@@ -77,6 +77,11 @@ impl Op {
             | Op::Contract(_)
             | Op::Cumulate(_)
             | Op::Sort(_)
+            | Op::Cholesky(_)
+            | Op::TriangularSolve(_)
+            | Op::Solve(_)
+            | Op::Determinant(_)
+            | Op::Lu(_)
             | Op::Output(_)
             | Op::Variable(_)
             | Op::StopGradient => {}

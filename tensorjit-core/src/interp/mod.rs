@@ -80,6 +80,11 @@ fn apply(
         Op::Scatter(op) => op.eval(env, operands, shape),
         Op::Cumulate(op) => op.eval(env, operands, shape),
         Op::Sort(op) => op.eval(env, operands, shape),
+        Op::Cholesky(op) => op.eval(env, operands, shape),
+        Op::TriangularSolve(op) => op.eval(env, operands, shape),
+        Op::Solve(op) => op.eval(env, operands, shape),
+        Op::Determinant(op) => op.eval(env, operands, shape),
+        Op::Lu(op) => op.eval(env, operands, shape),
         Op::Variable(_) | Op::StopGradient => match operands {
             [operand] => Ok((*operand).clone()),
             _ => Err(bug("an identity takes one operand")),

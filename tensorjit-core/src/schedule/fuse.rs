@@ -66,6 +66,8 @@ pub(super) enum Nest {
     Cumulate,
     /// Rows that are sorted, each by itself.
     Sort,
+    /// Matrices that are computed in place.
+    Matrices,
     /// The steps of a scan.
     Scan,
 }
@@ -127,6 +129,7 @@ impl Fuser<'_> {
             Kind::Scatter => Nest::Scatter,
             Kind::Cumulate => Nest::Cumulate,
             Kind::Sort => Nest::Sort,
+            Kind::Matrices => Nest::Matrices,
             Kind::Scan => return self.scan(first),
         };
         let mut group =
@@ -203,7 +206,10 @@ impl Fuser<'_> {
     /// The rows that remain if `candidate` became a stage of the group.
     fn opens_stage(&self, group: &Group, root: &Root) -> Option<usize> {
         if group.nest != Nest::Rows
-            || matches!(root.kind, Kind::Product | Kind::Scatter | Kind::Cumulate | Kind::Sort | Kind::Scan)
+            || matches!(
+                root.kind,
+                Kind::Product | Kind::Scatter | Kind::Cumulate | Kind::Sort | Kind::Matrices | Kind::Scan
+            )
         {
             return None;
         }

@@ -382,7 +382,9 @@ impl<'a> Placer<'a> {
     fn in_place(&mut self, memory: &Memory, root: usize, g: usize, last: usize) -> Option<Slot> {
         let (map, group) = (&self.roots[root], &self.groups[g]);
         let strip = self.strip_of[g];
-        if map.kind != Kind::Map || matches!(group.nest, Nest::Scatter | Nest::Cumulate | Nest::Sort) {
+        if map.kind != Kind::Map
+            || matches!(group.nest, Nest::Scatter | Nest::Cumulate | Nest::Sort | Nest::Matrices)
+        {
             return None;
         }
         let ty = self.graph.ty(map.node);

@@ -30,6 +30,8 @@ pub(super) enum Kind {
     Cumulate,
     /// The indices that sort along an axis.
     Sort,
+    /// Matrices that are computed in place, one after another.
+    Matrices,
     /// A result of a scan, which all its results are computed by.
     Scan,
 }
@@ -205,6 +207,7 @@ fn root(graph: &Graph, is_leaf: &dyn Fn(NodeId) -> bool, node: NodeId) -> Result
         Op::Scatter(_) => root.kind = Kind::Scatter,
         Op::Cumulate(_) => root.kind = Kind::Cumulate,
         Op::Sort(_) => root.kind = Kind::Sort,
+        Op::Cholesky(_) | Op::Lu(_) | Op::TriangularSolve(_) => root.kind = Kind::Matrices,
         Op::Output(_) => {
             root.kind = Kind::Scan;
             root.scan = inputs.first().copied();
@@ -213,7 +216,7 @@ fn root(graph: &Graph, is_leaf: &dyn Fn(NodeId) -> bool, node: NodeId) -> Result
     }
     let mut found = Found::default();
     let variables: Vec<Dim> = (0..root.parallel.len() + root.folded.len()).map(variable).collect();
-    if matches!(root.kind, Kind::Scatter | Kind::Scan) {
+    if matches!(root.kind, Kind::Scatter | Kind::Matrices | Kind::Scan) {
         let operands = if root.kind == Kind::Scan { &graph.node(inputs[0]).inputs } else { inputs };
         for input in operands {
             let at: Vec<Dim> = (0..graph.ty(*input).rank()).map(variable).collect();
@@ -349,6 +352,9 @@ struct Costs {
 /// What it costs to sort an element.
 const SORTING: u32 = 100;
 
+/// What it costs to compute an element of a matrix from those before it, for as many as small ones have.
+const ELIMINATION: u32 = 50;
+
 /// An expression of this cost or more is not computed twice.
 const WORTH_KEEPING: u32 = 6;
 
@@ -416,6 +422,14 @@ impl Costs {
                 }
                 self.keep(graph, node);
             }
+            Op::Cholesky(_) | Op::Lu(_) | Op::TriangularSolve(_) => {
+                // The matrix of a system is read again and again.
+                if let Op::TriangularSolve(_) = graph.node(node).op {
+                    self.keep_operands(graph, node);
+                }
+                self.cost[i] = self.cost[i].saturating_add(ELIMINATION);
+                self.keep(graph, node);
+            }
             Op::Contract(op) => {
                 if op.sum.is_empty() || graph.ty(inputs[1]).rank() > op.batch.len() + op.sum.len() {
                     self.keep_operands(graph, node);
@@ -452,7 +466,7 @@ impl Costs {
                 return Ok(());
             }
             Op::Output(_) => self.keep(graph, node),
-            Op::Derivative(_) | Op::Placeholder(_) => {
+            Op::Derivative(_) | Op::Placeholder(_) | Op::Solve(_) | Op::Determinant(_) => {
                 return Err(Bug::new("schedule", format!("{node:?} should have been replaced")));
             }
             _ => {}

@@ -132,7 +132,8 @@ impl Former<'_> {
         let Group { nest, rows, .. } = &self.groups[group];
         let roots = || self.groups[group].roots().map(|root| &self.roots[root]);
         match (nest, self.product(group), self.batch(group)) {
-            (_, Some(_), Some(0)) | (Nest::Scatter | Nest::Cumulate | Nest::Sort | Nest::Scan, ..) => 0,
+            (_, Some(_), Some(0))
+            | (Nest::Scatter | Nest::Cumulate | Nest::Sort | Nest::Matrices | Nest::Scan, ..) => 0,
             (_, Some(product), Some(batch)) => batch + usize::from(product.left_axes == 1),
             _ if roots().any(|root| root.kind == Kind::Across) => 0,
             // Where nothing is left inside a row, the last axis is the one for vectors.

@@ -3,11 +3,13 @@
 //! A rule keeps every bit of the value (the payload of a NaN aside), and none is licensed by what an extent
 //! happens to be.  The graph is rebuilt bottom up through [`rewriter::Rewriter::make`], so that a rule sees
 //! operands that are simple already; one pass reaches the normal form, in time linear in the graph.
-//! Two forms come first, which alone fix how a value rounds: products of windows (`windows`), and contraction to fused
+//! Solutions of equations are factored first ([`factor`]).
+//! Two forms come next, which alone fix how a value rounds: products of windows (`windows`), and contraction to fused
 //! multiply-adds (`fma`).
 
 mod arithmetic;
 mod constants;
+mod factor;
 mod contraction;
 mod fma;
 mod identities;
@@ -53,6 +55,7 @@ pub const FAMILIES: [&[Rule]; 8] = [
 
 /// The simplest equal graph, without nodes that no output needs.
 pub fn run(graph: Graph) -> Result<Graph, Bug> {
-    let fused = fma::form(&windows::form(scans::simplify(rewriter::sweep(&graph)?)?)?)?;
+    let factored = factor::factor(rewriter::sweep(&graph)?)?;
+    let fused = fma::form(&windows::form(scans::simplify(factored)?)?)?;
     rewriter::sweep(&rewriter::rewrite(&fused)?)
 }

@@ -2,6 +2,7 @@
 
 mod elementwise;
 mod indexing;
+mod linalg;
 mod shapes;
 mod sums;
 
@@ -57,8 +58,8 @@ pub(crate) struct Equation<'j> {
 type Translation = fn(&Equation<'_>, &[Tensor], &mut Writer) -> Option<Vec<String>>;
 
 /// The families of translations, asked in order; each has a line for every primitive that it knows.
-const FAMILIES: [Translation; 4] =
-    [elementwise::translate, shapes::translate, sums::translate, indexing::translate];
+const FAMILIES: [Translation; 5] =
+    [elementwise::translate, shapes::translate, sums::translate, indexing::translate, linalg::translate];
 
 impl Equation<'_> {
     /// A list of numbers among the attributes.

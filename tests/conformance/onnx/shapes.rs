@@ -29,6 +29,7 @@ pub(super) fn translate(node: &Node<'_>, writer: &mut Writer) -> Option<Vec<Stri
             format!("reshape({text}, {})", writer.shape(node.shape(0)?))
         }
         "Expand" => format!("broadcast_to({text}, {})", writer.shape(node.shape(0)?)),
+        "Det" => format!("det({text})"),
         "Transpose" => match node.attributes["perm"].as_array() {
             None => format!("transpose({text})"),
             Some(order) => {

@@ -55,6 +55,20 @@ impl Sketch {
         self.add(Op::Contract(Contract { batch: Vec::new(), sum: vec![(1, 0)] }), &[a, b])
     }
 
+    /// A batch of matrices of which the diagonal is larger than the rest.
+    pub(super) fn matrix(&mut self) -> NodeId {
+        let x = self.variable(&[dim(2), n(), n()]);
+        let counts = Iota { dtype: DType::I64, extent: n() };
+        let counts = self.add(Op::Iota(counts), &[]);
+        let shape = [dim(2), n(), n()];
+        let (row, column) = (self.broadcast(counts, &shape, &[1]), self.broadcast(counts, &shape, &[2]));
+        let diagonal = self.ew(Ew::Eq, &[row, column]);
+        let diagonal = self.ew(Ew::Cast(DType::F64), &[diagonal]);
+        let weight = self.number(6.0, x);
+        let diagonal = self.ew(Ew::Mul, &[diagonal, weight]);
+        self.ew(Ew::Add, &[x, diagonal])
+    }
+
     /// `0, 1, ..` in row-major order.
     pub(super) fn counter(&mut self, shape: &[Dim]) -> NodeId {
         let extent = shape.iter().fold(Dim::constant(1), |count, extent| &count * extent);

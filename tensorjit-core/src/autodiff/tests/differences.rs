@@ -4,9 +4,11 @@ use tensorjit_runtime::abi::DType;
 
 use super::build::{Random, tensor};
 use crate::graph::ops::arg_reduce::ArgReduce;
+use crate::graph::ops::cholesky::Cholesky;
 use crate::graph::ops::concat::Concat;
 use crate::graph::ops::contract::Contract;
 use crate::graph::ops::cumulate::Running;
+use crate::graph::ops::determinant::{Determinant, Part};
 use crate::graph::ops::dim_value::DimValue;
 use crate::graph::ops::gather::Gather;
 use crate::graph::ops::indexing::{Indexed, Indexing};
@@ -18,6 +20,8 @@ use crate::graph::ops::reshape::Reshape;
 use crate::graph::ops::scan::{Output, Scan};
 use crate::graph::ops::scatter::{Combine, Scatter};
 use crate::graph::ops::slice::{Range, Slice};
+use crate::graph::ops::solve::Solve;
+use crate::graph::ops::triangular_solve::TriangularSolve;
 use crate::graph::sketch::{Sketch, dim, m, n};
 use crate::graph::table::Ew;
 use crate::graph::table::row::Derivative;
@@ -39,6 +43,34 @@ const fn case(name: &'static str, low: f64, high: f64, build: fn(&mut Sketch) ->
 
 /// The structural operators, each over symbols N and M.
 const CASES: &[Case] = &[
+    case("cholesky", -1.0, 1.0, |b| {
+        let a = b.matrix();
+        b.add(Op::Cholesky(Cholesky), &[a])
+    }),
+    case("lower triangular systems", -1.0, 1.0, |b| {
+        let (a, x) = (b.matrix(), b.variable(&[dim(2), n(), m()]));
+        b.add(Op::TriangularSolve(TriangularSolve { lower: true, unit: false }), &[a, x])
+    }),
+    case("upper triangular systems with a diagonal of ones", -0.5, 0.5, |b| {
+        let (a, x) = (b.matrix(), b.variable(&[dim(2), n(), m()]));
+        b.add(Op::TriangularSolve(TriangularSolve { lower: false, unit: true }), &[a, x])
+    }),
+    case("systems", -1.0, 1.0, |b| {
+        let (a, x) = (b.matrix(), b.variable(&[dim(2), n(), m()]));
+        b.add(Op::Solve(Solve { transposed: false }), &[a, x])
+    }),
+    case("transposed systems", -1.0, 1.0, |b| {
+        let (a, x) = (b.matrix(), b.variable(&[dim(2), n(), m()]));
+        b.add(Op::Solve(Solve { transposed: true }), &[a, x])
+    }),
+    case("determinants", -1.0, 1.0, |b| {
+        let a = b.matrix();
+        b.add(Op::Determinant(Determinant { part: Part::Whole }), &[a])
+    }),
+    case("logarithms of determinants", -1.0, 1.0, |b| {
+        let a = b.matrix();
+        b.add(Op::Determinant(Determinant { part: Part::LogSize }), &[a])
+    }),
     case("sum", -2.0, 2.0, |b| {
         let x = b.variable(&[n(), dim(3), m()]);
         let x = b.ew(Ew::Square, &[x]);

@@ -81,7 +81,13 @@ impl Checker<'_> {
     }
 
     /// Both factors with one element type, numbers.
-    fn factors(&mut self, text: &str, a: &Placed, b: &Placed, at: Origin) -> Checked<(NodeId, NodeId)> {
+    pub(super) fn factors(
+        &mut self,
+        text: &str,
+        a: &Placed,
+        b: &Placed,
+        at: Origin,
+    ) -> Checked<(NodeId, NodeId)> {
         let (left, right) = (self.operand(&a.value, a.at), self.operand(&b.value, b.at));
         let operands = [(left?, a.at), (right?, b.at)];
         let found = self.unify(text, &operands, at)?;
@@ -146,7 +152,7 @@ impl Checker<'_> {
         }
     }
 
-    fn batch_shape(
+    pub(super) fn batch_shape(
         &mut self,
         text: &str,
         before: &[Dim],

@@ -5,6 +5,7 @@ mod combine;
 mod create;
 mod cumulate;
 mod einsum;
+mod linalg;
 mod loops;
 mod matmul;
 mod movement;
@@ -96,6 +97,13 @@ static TABLE: &[Builtin] = &[
 
     row("matmul", &["a", "b"], 2, "matmul(a, b)", matmul::matmul),
     row("dot", &["a", "b"], 2, "dot(a, b)", matmul::dot),
+
+    row("cholesky", &["a"], 1, "cholesky(a)", linalg::cholesky),
+    row("triangular_solve", &["a", "b", "lower", "transposed", "unit_diagonal", "left"], 2, "triangular_solve(a, b, lower = true, transposed = false, unit_diagonal = false, left = true)", linalg::triangular_solve),
+    row("solve", &["a", "b"], 2, "solve(a, b)", linalg::solve),
+    row("inverse", &["a"], 1, "inverse(a)", linalg::inverse),
+    row("det", &["a"], 1, "det(a)", linalg::det),
+    row("slogdet", &["a"], 1, "slogdet(a)", linalg::slogdet),
 
     row("einsum", &["subscripts", "a", "b", "c", "d", "e", "f", "g", "h"], 2, "einsum(\"ij,jk->ik\", a, b)", einsum::einsum),
 

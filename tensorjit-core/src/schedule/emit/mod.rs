@@ -3,9 +3,11 @@
 mod across;
 mod blocks;
 mod cumulate;
+mod factor;
 mod fold;
 mod index;
 mod lanes;
+mod matrix;
 mod panels;
 mod product;
 mod rows;
@@ -209,6 +211,7 @@ impl Emit<'_> {
             Nest::Scatter => self.scatter(group),
             Nest::Cumulate => self.cumulate(group),
             Nest::Sort => self.sort(group),
+            Nest::Matrices => self.matrices(group),
             Nest::Scan => self.scan(group),
             Nest::Rows => self.rows(group, prefix),
         }
