@@ -24,7 +24,7 @@ use crate::text::{Tensor, Writer, list, number};
 
 /// What passes today.
 const DIRECT: Floor = Floor { passed: 241, symbolic: 235 };
-const COMPOSED: Floor = Floor { passed: 134, symbolic: 121 };
+const COMPOSED: Floor = Floor { passed: 135, symbolic: 122 };
 
 /// What errors of f32 and f64 are allowed, relative to an element or to the root mean square of all.
 const TOLERANCE: (f64, f64) = (1e-5, 1e-12);

@@ -133,6 +133,7 @@ impl Checker<'_> {
     fn system(&mut self, a: &Arg<'_>, b: &Arg<'_>, left: bool, call: &Call<'_>) -> Checked<System> {
         let (matrix, right) = self.factors(call.name, &a.placed(), &b.placed(), call.at)?;
         self.require_square(matrix, a.expr.span, call.name)?;
+        let given = right;
         let mut right = right;
         let mut shape = self.graph.ty(right).shape.to_vec();
         let is_vector = shape.len() == 1;
@@ -147,13 +148,13 @@ impl Checker<'_> {
         let of_a = self.graph.ty(matrix).shape.to_vec();
         let (n, before) = (of_a[of_a.len() - 1].clone(), &of_a[..of_a.len() - 2]);
         let unknowns = &shape[shape.len() - if left { 2 } else { 1 }];
-        self.require_unknowns(&n, unknowns, (matrix, a.expr.span), (right, b.expr.span), call)?;
+        self.require_unknowns(&n, unknowns, (matrix, a.expr.span), (given, b.expr.span), call)?;
         let batch = self.batch_shape(
             call.name,
             before,
             &shape[..shape.len() - 2],
             (matrix, a.expr.span),
-            (right, b.expr.span),
+            (given, b.expr.span),
             call.at,
         )?;
         let all = |last: &[Dim]| [&batch[..], last].concat();
