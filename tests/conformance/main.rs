@@ -9,6 +9,7 @@ mod arrays;
 mod case;
 mod gradbench;
 mod jax;
+mod math;
 mod onnx;
 mod report;
 mod run;
