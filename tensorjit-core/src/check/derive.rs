@@ -92,7 +92,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Applies `derive` to one variable, or to each of a tuple or struct.
-    fn each_variable(
+    pub(super) fn each_variable(
         &mut self,
         x: &Placed,
         derive: &mut dyn FnMut(&mut Checker<'a>, NodeId) -> Checked<NodeId>,
@@ -101,7 +101,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The scalar of which a gradient is taken.
-    fn scalar_of(&mut self, y: &Arg<'_>, call: &Call<'_>) -> Checked<NodeId> {
+    pub(super) fn scalar_of(&mut self, y: &Arg<'_>, call: &Call<'_>) -> Checked<NodeId> {
         let id = self.float_of(y, call)?;
         if self.graph.ty(id).rank() == 0 {
             return Ok(id);
@@ -114,7 +114,7 @@ impl<'a> Checker<'a> {
         ))
     }
 
-    fn float_of(&mut self, y: &Arg<'_>, call: &Call<'_>) -> Checked<NodeId> {
+    pub(super) fn float_of(&mut self, y: &Arg<'_>, call: &Call<'_>) -> Checked<NodeId> {
         let id = self.typed(&y.value, y.expr.span)?;
         if self.graph.ty(id).dtype.is_float() {
             return Ok(id);
@@ -126,7 +126,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The variables by which a derivative is taken: a name, or a tuple of names, of floats.
-    fn variables_of(&mut self, x: &Arg<'_>, call: &Call<'_>) -> Checked<Placed> {
+    pub(super) fn variables_of(&mut self, x: &Arg<'_>, call: &Call<'_>) -> Checked<Placed> {
         if !is_name_or_names(x.expr) {
             let message = format!("`{}` is by a name or a tuple of names, this is an expression", call.name);
             let help = "bind it first, `let name = ..;`, and compute from that name";

@@ -17,6 +17,7 @@ mod expr;
 mod function;
 mod index;
 mod inline;
+mod jacobian;
 mod layout;
 mod leaves;
 mod literal;

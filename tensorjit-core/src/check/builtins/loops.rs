@@ -52,6 +52,22 @@ pub(in crate::check) fn while_loop(checker: &mut Checker<'_>, call: &Call<'_>) -
     counted.run_while(checker, &condition)
 }
 
+/// `vmap(over, |item| value)`: what each item gives, stacked.
+pub(in crate::check) fn vmap(checker: &mut Checker<'_>, call: &Call<'_>) -> Checked<Value> {
+    let [Some(over), Some(step), axis] = call.args.as_slice() else { return Err(lacking(checker, call)) };
+    let step = Closure::of(checker, step, call, &["item"])?;
+    let init = Placed { value: Value::Tuple(Vec::new()), at: call.at };
+    let (items, count, axis) = items(checker, call, over, axis.as_ref())?;
+    let carries = Vec::new();
+    let all = Loop { at: call.at, init, carries, items, count, axis, reverse: false, step };
+    let (placeholders, _, item) = all.placeholders(checker)?;
+    let value = all.step.value(checker, vec![item])?;
+    if let Value::Error = value.value {
+        return Err(Stop::Reported);
+    }
+    all.stack(checker, &placeholders, Vec::new(), &value).map(|(_, stacked)| stacked)
+}
+
 /// A closure of a call.
 struct Closure<'c> {
     params: &'c [Pattern],
@@ -89,6 +105,49 @@ impl<'c> Closure<'c> {
     }
 }
 
+/// What is sliced, the axis of the slices first; how many slices there are; and which axis that was.
+type Items = (Option<(Placed, Vec<NodeId>)>, Dim, usize);
+
+/// What a loop goes over: an axis of tensors, or numbers.
+fn items(
+    checker: &mut Checker<'_>,
+    call: &Call<'_>,
+    over: &Arg<'_>,
+    axis: Option<&Arg<'_>>,
+) -> Checked<Items> {
+    if let Some(count) = over.value.as_dim() {
+        let why = "a number of steps is not negative";
+        checker.demand(&count, Relation::Ge, &Dim::constant(0), over.expr.span, why)?;
+        return Ok((None, count, 0));
+    }
+    let over = checker.of_tensors(&over.placed())?;
+    let mut slices = Vec::new();
+    let (mut count, mut first): (Option<Dim>, usize) = (None, 0);
+    for leaf in leaves(&over.value) {
+        let ty = checker.graph.ty(leaf).clone();
+        let position = match axis {
+            Some(axis) => checker.axis(&axis.value, ty.rank(), axis.expr.span)?,
+            None if ty.rank() > 0 => 0,
+            None => {
+                let message = format!("`{}` goes over an axis, and a scalar has none", call.name);
+                let diagnostic = Diagnostic::new("closure", message, over.at);
+                return Err(checker.report(diagnostic.help("give a tensor, or the number of steps")));
+            }
+        };
+        let extent = ty.shape[position].clone();
+        if let Some(count) = &count {
+            let why = "all that a loop goes over has the same number of steps";
+            checker.demand(count, Relation::Eq, &extent, over.at, why)?;
+        }
+        (count, first) = (count.or(Some(extent)), position);
+        slices.push(checker.moved(leaf, position, 0, call.at)?);
+    }
+    match count {
+        Some(count) => Ok((Some((over, slices)), count, first)),
+        None => checker.fail("closure", over.at, format!("`{}` needs something to go over", call.name)),
+    }
+}
+
 /// A loop that is being read.
 struct Loop<'c> {
     at: Origin,
@@ -114,46 +173,8 @@ impl<'c> Loop<'c> {
         let step = Closure::of(checker, step, call, &["carry", "item"])?;
         let init = init?;
         let carries = leaves(&init.value);
-        if let Some(count) = over.value.as_dim() {
-            let why = "a number of steps is not negative";
-            checker.demand(&count, Relation::Ge, &Dim::constant(0), over.expr.span, why)?;
-            return Ok(Loop { at: call.at, init, carries, items: None, count, axis: 0, reverse, step });
-        }
-        let over = checker.of_tensors(&over.placed())?;
-        let mut slices = Vec::new();
-        let (mut count, mut first): (Option<Dim>, usize) = (None, 0);
-        for leaf in leaves(&over.value) {
-            let ty = checker.graph.ty(leaf).clone();
-            let position = match axis {
-                Some(axis) => checker.axis(&axis.value, ty.rank(), axis.expr.span)?,
-                None if ty.rank() > 0 => 0,
-                None => {
-                    let message = format!("`{}` goes over an axis, and a scalar has none", call.name);
-                    let diagnostic = Diagnostic::new("closure", message, over.at);
-                    return Err(checker.report(diagnostic.help("give a tensor, or the number of steps")));
-                }
-            };
-            let extent = ty.shape[position].clone();
-            if let Some(count) = &count {
-                let why = "all that a loop goes over has the same number of steps";
-                checker.demand(count, Relation::Eq, &extent, over.at, why)?;
-            }
-            (count, first) = (count.or(Some(extent)), position);
-            slices.push(checker.moved(leaf, position, 0, call.at)?);
-        }
-        let Some(count) = count else {
-            return checker.fail("closure", over.at, format!("`{}` needs something to go over", call.name));
-        };
-        Ok(Loop {
-            at: call.at,
-            init,
-            carries,
-            items: Some((over, slices)),
-            count,
-            axis: first,
-            reverse,
-            step,
-        })
+        let (items, count, axis) = items(checker, call, over, axis.as_ref())?;
+        Ok(Loop { at: call.at, init, carries, items, count, axis, reverse, step })
     }
 
     fn run(&self, checker: &mut Checker<'_>, stacks: bool) -> Checked<Value> {
@@ -177,21 +198,41 @@ impl<'c> Loop<'c> {
                 ));
             }
         };
-        let mut results = self.next(checker, &next)?;
-        let out = out.map(|out| checker.of_tensors(&out)).transpose()?;
-        let outs = out.as_ref().map_or(Vec::new(), |out| leaves(&out.value));
+        let results = self.next(checker, &next)?;
+        match out {
+            None => {
+                let scan = self.assemble(checker, &placeholders, &results, false)?;
+                self.carry(checker, scan)
+            }
+            Some(out) => {
+                let (scan, out) = self.stack(checker, &placeholders, results, &out)?;
+                let carry = self.carry(checker, scan)?;
+                let placed = |value: Value| Placed { value, at: self.at };
+                Ok(Value::Tuple(vec![placed(carry), placed(out)]))
+            }
+        }
+    }
+
+    /// The scan that goes on with `nexts` and stacks `out`, and the stacks.
+    fn stack(
+        &self,
+        checker: &mut Checker<'_>,
+        placeholders: &[NodeId],
+        nexts: Vec<NodeId>,
+        out: &Placed,
+    ) -> Checked<(NodeId, Value)> {
+        let mut results = nexts;
+        let out = checker.of_tensors(out)?;
+        let outs = leaves(&out.value);
         results.extend(&outs);
-        let scan = self.assemble(checker, &placeholders, &results, false)?;
-        let carry = self.carry(checker, scan)?;
-        let Some(out) = out else { return Ok(carry) };
+        let scan = self.assemble(checker, placeholders, &results, false)?;
         let mut stacked = Vec::with_capacity(outs.len());
         for position in 0..outs.len() {
             let stack = checker.add(Op::Output(Output(self.carries.len() + position)), &[scan], self.at)?;
             let rank = checker.graph.ty(stack).rank();
             stacked.push(checker.moved(stack, 0, self.axis.min(rank - 1), self.at)?);
         }
-        let out = checker.rebuilt(&out.value, &stacked)?;
-        Ok(Value::Tuple(vec![Placed { value: carry, at: self.at }, Placed { value: out, at: self.at }]))
+        Ok((scan, checker.rebuilt(&out.value, &stacked)?))
     }
 
     fn run_while(&self, checker: &mut Checker<'_>, condition: &Closure<'_>) -> Checked<Value> {
@@ -283,7 +324,7 @@ impl Checker<'_> {
         Ok(Placed { value, at })
     }
 
-    fn placeholder(&mut self, name: &str, ty: Type, at: Origin) -> Checked<NodeId> {
+    pub(in crate::check) fn placeholder(&mut self, name: &str, ty: Type, at: Origin) -> Checked<NodeId> {
         self.placeholders += 1;
         self.add(
             Op::Placeholder(Placeholder { number: self.placeholders, name: name.to_owned(), ty }),

@@ -17,6 +17,7 @@ mod sort;
 
 use super::call::Call;
 use super::derive;
+use super::jacobian;
 use super::report::Checked;
 use super::scope::Checker;
 use super::value::Value;
@@ -63,6 +64,10 @@ static TABLE: &[Builtin] = &[
     row("vjp", &["y", "x", "ybar"], 3, "vjp(y, x, ybar)", derive::vjp),
     row("jvp", &["y", "x", "xdot"], 3, "jvp(y, x, xdot)", derive::jvp),
     row("hvp", &["y", "x", "v"], 3, "hvp(y, x, v)", derive::hvp),
+    row("jacobian", &["y", "x"], 2, "jacobian(y, x)", jacobian::jacobian),
+    row("hessian", &["y", "x"], 2, "hessian(y, x)", jacobian::hessian),
+    row("jacobian_diagonal", &["y", "x"], 2, "jacobian_diagonal(y, x)", jacobian::jacobian_diagonal),
+    row("hessian_diagonal", &["y", "x"], 2, "hessian_diagonal(y, x)", jacobian::hessian_diagonal),
     row("stop_gradient", &["x"], 1, "stop_gradient(x)", derive::stop_gradient),
 
     row("zeros", &["shape", "dtype"], 1, "zeros([N, M], dtype = f32)", create::zeros),
@@ -93,6 +98,7 @@ static TABLE: &[Builtin] = &[
 
     row("scan", &["init", "over", "step", "axis", "reverse"], 3, "scan(init, over, |carry, item| (carry, out), axis = 0, reverse = false)", loops::scan),
     row("fold", &["init", "over", "step", "axis", "reverse"], 3, "fold(init, over, |carry, item| carry, axis = 0, reverse = false)", loops::fold),
+    row("vmap", &["over", "item", "axis"], 2, "vmap(over, |item| value, axis = 0)", loops::vmap),
     row("while_loop", &["init", "condition", "step", "max"], 4, "while_loop(init, |carry| condition, |carry| carry, max = 100)", loops::while_loop),
 
     row("matmul", &["a", "b"], 2, "matmul(a, b)", matmul::matmul),
