@@ -120,6 +120,7 @@ pub(crate) fn stub_struct(face: &TokenStream, item: &Struct, structs: &Structs<'
         }
     });
     let dims = (0..item.generics.len()).map(|index| own(&format!("dim_{index}")));
+    let files = ["safetensors", "npz"].map(|format| file_format(face, &name, format));
     quote! {
         #(#conditions)*
         #[allow(missing_docs, dead_code, unreachable_pub, private_interfaces, clippy::all)]
@@ -137,6 +138,33 @@ pub(crate) fn stub_struct(face: &TokenStream, item: &Struct, structs: &Structs<'
             }
             pub fn map(self, _: impl ::core::ops::FnMut(&str, #face::LeafMut<'_>)) -> Self {
                 ::core::unimplemented!()
+            }
+        }
+
+        #(#files)*
+    }
+}
+
+/// `save_..` and `load_..` of a format, where the face has its feature.
+fn file_format(face: &TokenStream, name: &Ident, format: &str) -> TokenStream {
+    let only = format_ident!("__with_{format}");
+    let (save, load) = (format_ident!("save_{format}"), format_ident!("load_{format}"));
+    quote! {
+        #face::#only! {
+            #[allow(missing_docs, dead_code, clippy::all)]
+            impl #name {
+                pub fn #save(
+                    &self,
+                    _: impl ::core::convert::AsRef<::std::path::Path>,
+                ) -> ::core::result::Result<(), #face::FileError> {
+                    ::core::unimplemented!()
+                }
+                pub fn #load(
+                    &mut self,
+                    _: impl ::core::convert::AsRef<::std::path::Path>,
+                ) -> ::core::result::Result<(), #face::FileError> {
+                    ::core::unimplemented!()
+                }
             }
         }
     }
