@@ -9,6 +9,7 @@ mod interval;
 mod poly;
 pub mod program;
 mod prove;
+mod samples;
 mod solver;
 
 pub use poly::{Atom, Dim, Monomial, Sym};

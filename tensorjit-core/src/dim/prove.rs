@@ -1,5 +1,7 @@
 //! Proofs of inequalities: intervals first, then sums of differences that are known not to be negative.
 
+use std::cell::OnceCell;
+
 use super::algebra::{constant, gcd, rebuild, scaled, split};
 use super::interval::Interval;
 use super::solver::Solver;
@@ -15,7 +17,14 @@ const ATTEMPTS: usize = 200;
 const TERMS: usize = 24;
 
 /// An expression as proofs about it see it.
-pub(super) struct View {
+pub(super) struct View<'d> {
+    dim: &'d Dim,
+    /// Values that it has for some values of the symbols.
+    seen: Interval,
+    proven: OnceCell<Proven>,
+}
+
+struct Proven {
     /// Over atoms that start at 0, where that can be written out.
     shifted: Option<Dim>,
     range: Interval,
@@ -24,14 +33,18 @@ pub(super) struct View {
 impl Solver {
     /// Bounds by interval arithmetic, of the polynomial as it stands and over symbols shifted to start at 0.
     pub(super) fn range(&self, dim: &Dim) -> Interval {
-        self.view(dim).range
+        self.proven(dim).range
     }
 
     /// What the proofs about `dim` share.
-    pub(super) fn view(&self, dim: &Dim) -> View {
+    pub(super) fn view<'d>(&self, dim: &'d Dim) -> View<'d> {
+        View { dim, seen: self.samples.seen(dim), proven: OnceCell::new() }
+    }
+
+    fn proven(&self, dim: &Dim) -> Proven {
         let plain = self.naive_range(dim);
         if dim.terms().len() < 2 {
-            return View { shifted: self.shift(dim), range: plain };
+            return Proven { shifted: self.shift(dim), range: plain };
         }
         let shifted = self.shift(dim);
         let range = match &shifted {
@@ -41,21 +54,29 @@ impl Solver {
             }
             _ => plain,
         };
-        View { shifted, range }
+        Proven { shifted, range }
     }
 
     /// Whether the value is at least `bound` for all values of the symbols.
-    pub(super) fn at_least(&self, view: &View, bound: i64) -> bool {
+    pub(super) fn at_least(&self, view: &View<'_>, bound: i64) -> bool {
         let bound = i128::from(bound);
-        view.range.low.is_some_and(|low| low >= bound)
-            || view.shifted.as_ref().is_some_and(|dim| self.nonneg_shifted(&(dim - &constant(bound))))
+        if view.seen.low.is_some_and(|low| low < bound) {
+            return false;
+        }
+        let Proven { shifted, range } = view.proven.get_or_init(|| self.proven(view.dim));
+        range.low.is_some_and(|low| low >= bound)
+            || shifted.as_ref().is_some_and(|dim| self.nonneg_shifted(&(dim - &constant(bound))))
     }
 
     /// Whether the value is at most `bound` for all values of the symbols.
-    pub(super) fn at_most(&self, view: &View, bound: i64) -> bool {
+    pub(super) fn at_most(&self, view: &View<'_>, bound: i64) -> bool {
         let bound = i128::from(bound);
-        view.range.high.is_some_and(|high| high <= bound)
-            || view.shifted.as_ref().is_some_and(|dim| self.nonneg_shifted(&(&constant(bound) - dim)))
+        if view.seen.high.is_some_and(|high| high > bound) {
+            return false;
+        }
+        let Proven { shifted, range } = view.proven.get_or_init(|| self.proven(view.dim));
+        range.high.is_some_and(|high| high <= bound)
+            || shifted.as_ref().is_some_and(|dim| self.nonneg_shifted(&(&constant(bound) - dim)))
     }
 
     /// Whether the value is at least 0 for all values of the symbols.

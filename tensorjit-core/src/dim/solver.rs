@@ -12,6 +12,7 @@ use tensorjit_runtime::abi::Relation;
 use super::algebra::{congruence, constant, graded, rebuild, scaled, split};
 use super::facts::{Condition, SymbolInfo};
 use super::interval::Interval;
+use super::samples::Samples;
 use super::{Atom, Dim, Monomial, Sym};
 
 /// A hidden symbol that stands for `(dividend - remainder) / divisor`, which is an integer.
@@ -40,6 +41,8 @@ pub(super) struct Solver {
     pub(super) known: Vec<Dim>,
     /// Polynomials that are never zero.
     pub(super) nonzero: Vec<Dim>,
+    /// None before all conditions are solved.
+    pub(super) samples: Samples,
 }
 
 /// How often an expression is simplified again before the last form is taken.
@@ -66,6 +69,9 @@ impl Solver {
         for condition in conditions {
             solver.assume_order(condition);
         }
+        let free = solver.bounds.iter().filter(|(sym, _)| !solver.images.contains_key(sym));
+        let free: Vec<(Sym, Interval)> = free.map(|(sym, bounds)| (*sym, *bounds)).collect();
+        solver.samples = Samples::new(&free, &solver.known, &solver.nonzero);
         solver
     }
 
