@@ -6,6 +6,7 @@
 use tensorjit_runtime::abi::Relation;
 
 use super::algebra::gcd;
+use super::interval::Interval;
 use super::solver::Solver;
 use super::{Atom, Dim, Sym};
 
@@ -77,7 +78,7 @@ impl Facts {
     pub fn decide(&self, left: &Dim, relation: Relation, right: &Dim) -> Verdict {
         let difference = right - left;
         if let Some(value) = difference.as_const() {
-            return if holds(value, relation) { Verdict::Proven } else { Verdict::Refuted };
+            return if holds(value.into(), relation) { Verdict::Proven } else { Verdict::Refuted };
         }
         // Bounds alone decide most questions, and cost much less than solving the clauses.
         match verdict(&Solver::new(&self.symbols, &[]), &difference, relation) {
@@ -195,6 +196,12 @@ impl Facts {
 }
 
 fn verdict(solver: &Solver, difference: &Dim, relation: Relation) -> Verdict {
+    // Where it holds for some values and fails for others nothing has to be solved.
+    if let Interval { low: Some(low), high: Some(high) } = solver.samples.seen(difference)
+        && holds(low, relation) != holds(high, relation)
+    {
+        return Verdict::Open;
+    }
     let difference = solver.reduce(difference);
     let view = solver.view(&difference);
     let (at_least, at_most) = (|bound| solver.at_least(&view, bound), |bound| solver.at_most(&view, bound));
@@ -232,7 +239,7 @@ fn is_nonzero(solver: &Solver, difference: &Dim) -> bool {
 }
 
 /// Whether `0 relation difference`, that is `left relation left + difference`.
-fn holds(difference: i64, relation: Relation) -> bool {
+fn holds(difference: i128, relation: Relation) -> bool {
     match relation {
         Relation::Eq => difference == 0,
         Relation::Ne => difference != 0,

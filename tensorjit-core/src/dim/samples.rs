@@ -17,22 +17,29 @@ const SAMPLES: usize = 2 * VALUES.len();
 pub(super) struct Samples(Vec<BTreeMap<Sym, i64>>);
 
 impl Samples {
-    /// Those within the bounds of the symbols at which no polynomial of `known` is negative and none of `nonzero`
-    /// is zero.
-    pub(super) fn new(bounds: &[(Sym, Interval)], known: &[Dim], nonzero: &[Dim]) -> Samples {
-        let assign = |sample: usize| -> BTreeMap<Sym, i64> {
+    /// Those within the bounds of the free symbols, with the values that others have by their images, at which no
+    /// polynomial of `known` is negative and none of `nonzero` is zero.
+    pub(super) fn new(
+        free: &[(Sym, Interval)],
+        images: &BTreeMap<Sym, Dim>,
+        known: &[Dim],
+        nonzero: &[Dim],
+    ) -> Samples {
+        let assign = |sample: usize| -> Option<BTreeMap<Sym, i64>> {
             let value = |(place, (sym, bounds)): (usize, &(Sym, Interval))| {
                 let step = if sample < VALUES.len() { 0 } else { place };
-                (*sym, within(VALUES[(sample + step) % VALUES.len()], *bounds))
+                Some((*sym, within(VALUES[(sample + step) % VALUES.len()], *bounds)?))
             };
-            bounds.iter().enumerate().map(value).collect()
+            let mut values: BTreeMap<Sym, i64> = free.iter().enumerate().map(value).collect::<Option<_>>()?;
+            let of = |dim: &Dim| dim.eval(&|sym| values.get(&sym).copied());
+            let meets = known.iter().all(|dim| of(dim).is_some_and(|value| value >= 0))
+                && nonzero.iter().all(|dim| of(dim).is_some_and(|value| value != 0));
+            let others = images.iter().map(|(sym, image)| Some((*sym, of(image)?)));
+            let others: Vec<(Sym, i64)> = others.collect::<Option<_>>()?;
+            values.extend(others);
+            meets.then_some(values)
         };
-        let admitted = |sample: &BTreeMap<Sym, i64>| {
-            let value = |dim: &Dim| dim.eval(&|sym| sample.get(&sym).copied());
-            known.iter().all(|dim| value(dim).is_some_and(|value| value >= 0))
-                && nonzero.iter().all(|dim| value(dim).is_some_and(|value| value != 0))
-        };
-        let mut samples: Vec<_> = (0..SAMPLES).map(assign).filter(admitted).collect();
+        let mut samples: Vec<_> = (0..SAMPLES).filter_map(assign).collect();
         samples.dedup();
         Samples(samples)
     }
@@ -48,9 +55,7 @@ impl Samples {
 }
 
 /// The nearest value within bounds.
-fn within(value: i64, bounds: Interval) -> i64 {
-    let clamped = i128::from(value);
-    let clamped = bounds.high.map_or(clamped, |high| clamped.min(high));
-    let clamped = bounds.low.map_or(clamped, |low| clamped.max(low));
-    i64::try_from(clamped).unwrap_or(value)
+fn within(value: i64, bounds: Interval) -> Option<i64> {
+    let at_most = bounds.high.map_or(i128::from(value), |high| high.min(value.into()));
+    i64::try_from(bounds.low.map_or(at_most, |low| low.max(at_most))).ok()
 }

@@ -69,10 +69,14 @@ impl Solver {
         for condition in conditions {
             solver.assume_order(condition);
         }
-        let free = solver.bounds.iter().filter(|(sym, _)| !solver.images.contains_key(sym));
-        let free: Vec<(Sym, Interval)> = free.map(|(sym, bounds)| (*sym, *bounds)).collect();
-        solver.samples = Samples::new(&free, &solver.known, &solver.nonzero);
+        solver.samples = solver.sample();
         solver
+    }
+
+    fn sample(&self) -> Samples {
+        let free = self.bounds.iter().filter(|(sym, _)| !self.images.contains_key(sym));
+        let free: Vec<(Sym, Interval)> = free.map(|(sym, bounds)| (*sym, *bounds)).collect();
+        Samples::new(&free, &self.images, &self.known, &self.nonzero)
     }
 
     /// The canonical form, over hidden symbols.

@@ -23,9 +23,8 @@ pub(super) struct Arena<'a> {
     pieces: Vec<Piece>,
     /// All requests, in order.
     uses: Vec<Use>,
-    /// Differences of sizes: their normal form, and whether it is never negative.  Few sizes meet again and again,
-    /// and a proof takes long.
-    known: RefCell<BTreeMap<Dim, (Dim, bool)>>,
+    /// Whether differences of sizes are never negative.  Few sizes meet again and again, and a proof takes long.
+    known: RefCell<BTreeMap<Dim, bool>>,
 }
 
 struct Piece {
@@ -89,23 +88,22 @@ impl<'a> Arena<'a> {
         for from in 0..self.pieces.len() {
             let mut rest = -bytes;
             for (to, piece) in self.pieces.iter().enumerate().skip(from).take_while(|(_, p)| p.last < first) {
-                let enough;
-                (rest, enough) = self.difference(&rest + &piece.bytes);
-                if enough {
-                    return Some((from, to + 1, rest));
+                rest = &rest + &piece.bytes;
+                if self.is_enough(&rest) {
+                    return Some((from, to + 1, self.facts.normalize(&rest)));
                 }
             }
         }
         None
     }
 
-    fn difference(&self, dim: Dim) -> (Dim, bool) {
-        if let Some(known) = self.known.borrow().get(&dim) {
-            return known.clone();
+    /// Whether a difference of sizes is never negative.
+    fn is_enough(&self, difference: &Dim) -> bool {
+        if let Some(known) = self.known.borrow().get(difference) {
+            return *known;
         }
-        let normal = self.facts.normalize(&dim);
-        let known = (normal.clone(), self.facts.nonneg(&normal));
-        self.known.borrow_mut().insert(dim, known.clone());
+        let known = self.facts.nonneg(difference);
+        self.known.borrow_mut().insert(difference.clone(), known);
         known
     }
 
@@ -123,8 +121,8 @@ impl<'a> Arena<'a> {
     fn append(&mut self, bytes: Dim, first: usize, last: usize) -> Dim {
         let mut missing = bytes.clone();
         while let Some(piece) = self.pieces.last().filter(|piece| piece.last < first) {
-            let (smaller, enough) = self.difference(&missing - &piece.bytes);
-            if !enough {
+            let smaller = &missing - &piece.bytes;
+            if !self.is_enough(&smaller) {
                 break;
             }
             missing = smaller;
