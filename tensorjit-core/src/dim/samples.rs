@@ -59,3 +59,33 @@ fn within(value: i64, bounds: Interval) -> Option<i64> {
     let at_most = bounds.high.map_or(i128::from(value), |high| high.min(value.into()));
     i64::try_from(bounds.low.map_or(at_most, |low| low.max(at_most))).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn n() -> Dim {
+        Dim::sym(Sym(0))
+    }
+
+    fn samples(low: i64, high: i64, known: &[Dim], nonzero: &[Dim]) -> Samples {
+        let twice = BTreeMap::from([(Sym(1), &n() + &n())]);
+        Samples::new(&[(Sym(0), Interval::of_symbol(low, high))], &twice, known, nonzero)
+    }
+
+    #[test]
+    fn all_facts_are_met() {
+        let known = [&n() - &Dim::constant(3)];
+        let nonzero = [&n() - &Dim::constant(40)];
+        let seen = samples(2, 50, &known, &nonzero).seen(&n());
+        assert_eq!(seen, Interval { low: Some(3), high: Some(50) });
+        assert_eq!(samples(4, 4, &[], &[]).seen(&n()), Interval::point(4));
+        assert_eq!(samples(0, 2, &known, &[]).seen(&n()), Interval::ALL, "no value meets them");
+    }
+
+    #[test]
+    fn replaced_symbols_follow_their_images() {
+        let seen = samples(1, 9, &[], &[]).seen(&Dim::sym(Sym(1)));
+        assert_eq!(seen, Interval { low: Some(2), high: Some(18) });
+    }
+}
