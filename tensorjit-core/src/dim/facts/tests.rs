@@ -206,7 +206,7 @@ fn decisions() {
 fn verdicts_hold_for_values() {
     let holds_at = |c: &Condition, values: [i64; 3]| {
         let side = |dim: &Dim| dim.eval(&|sym| values.get(sym.0 as usize).copied());
-        Some(holds(side(&c.right)?.checked_sub(side(&c.left)?)?, c.relation))
+        Some(holds(side(&c.right)?.checked_sub(side(&c.left)?)?.into(), c.relation))
     };
     let givens: std::collections::BTreeSet<&str> = DECISIONS.iter().map(|row| row.0).collect();
     for given in givens {
