@@ -36,6 +36,8 @@ struct Scope {
     interned: BTreeMap<Key, Val>,
     /// A branch keeps what is built in it; a loop lets invariants out.
     branch: bool,
+    /// Buffers whose loads do not leave it.
+    pinned: Vec<Buf>,
     frame: Frame,
 }
 
@@ -275,6 +277,11 @@ impl Builder {
         self.current().block.insts.push(Inst::Enter(part));
     }
 
+    /// Calls a part of the function on these buffers; what it writes is pinned before.
+    pub fn call(&mut self, part: u32, buffers: Vec<Buf>) {
+        self.current().block.insts.push(Inst::Call { part, buffers });
+    }
+
     /// From here on no load of the buffer leaves the current scope: it is being written.
     pub fn pin(&mut self, buf: Buf) {
         if let (buf, Some(_)) = self.viewed(buf) {
@@ -283,6 +290,7 @@ impl Builder {
         let here = self.scopes.len() - 1;
         let state = &mut self.memory[buf.0 as usize];
         *state = (state.0 + 1, here);
+        self.scopes[here].pinned.push(buf);
     }
 
     fn current(&mut self) -> &mut Scope {
@@ -381,11 +389,13 @@ impl Builder {
 
     fn close(&mut self, yields: Vec<Val>) -> (Block, Frame) {
         let here = self.scopes.len() - 1;
+        let Scope { mut block, frame, pinned, .. } = self.scopes.swap_remove(here);
         // Loads pinned to the closed scope may from now on go to the one around it.
-        for (_, floor) in &mut self.memory {
+        for buf in &pinned {
+            let (_, floor) = &mut self.memory[buf.0 as usize];
             *floor = (*floor).min(here - 1);
         }
-        let Scope { mut block, frame, .. } = self.scopes.swap_remove(here);
+        self.scopes[here - 1].pinned.extend(pinned);
         block.yields = yields;
         (block, frame)
     }

@@ -69,10 +69,17 @@ pub fn part_symbol(symbol: &str, part: u32) -> String {
 /// Names of functions have no dot.
 const PART_OF: &str = ".part";
 
-/// Cuts a kernel where that is worth it.
-pub fn split(kernel: Kernel, limits: Limits) -> Parts {
+/// A kernel as a part of another, and the buffers of the kernel that are given to it.
+pub fn as_part(kernel: &Kernel) -> (Kernel, Vec<Buf>) {
+    let outline = Outline::new(kernel);
+    let Copy { kernel, buffers, .. } = Copy::new(kernel, &outline, &outline.actions);
+    (kernel, buffers)
+}
+
+/// Cuts a kernel that calls `parts` already, where that is worth it.
+pub fn split(kernel: Kernel, mut parts: Vec<Kernel>, limits: Limits) -> Parts {
     if size(&kernel.body) < limits.whole {
-        return Parts { entry: kernel, parts: Vec::new() };
+        return Parts { entry: kernel, parts };
     }
     let outline = Outline::new(&kernel);
     let segments = outline.segments();
@@ -81,11 +88,11 @@ pub fn split(kernel: Kernel, limits: Limits) -> Parts {
     let mut entry = Copier::new(&kernel, &outline, None);
     let mut counts = vec![0; copies.len()];
     firsts.iter().for_each(|first| counts[*first] += 1);
-    let mut parts = Vec::new();
     let mut numbers = BTreeMap::new();
     for (position, segment) in segments.iter().enumerate() {
         let first = firsts[position];
-        if copies[first].size < limits.part && counts[first] == 1 {
+        let calls = |at: &usize| matches!(kernel.body.insts[*at], Inst::Call { .. });
+        if copies[first].size < limits.part && counts[first] == 1 || segment.iter().any(calls) {
             entry.segment(segment);
             continue;
         }
@@ -101,7 +108,7 @@ pub fn split(kernel: Kernel, limits: Limits) -> Parts {
 }
 
 /// The number of instructions, nested ones included.
-fn size(block: &Block) -> usize {
+pub fn size(block: &Block) -> usize {
     block.insts.iter().map(|inst| 1 + inst.blocks().map(size).sum::<usize>()).sum()
 }
 
@@ -365,13 +372,16 @@ mod tests {
         add(&mut k, n, x, a, zero);
         add(&mut k, n, x, a, minus_zero);
         let kernel = k.finish();
-        let parts = split(kernel.clone(), Limits::NONE);
+        let parts = split(kernel.clone(), Vec::new(), Limits::NONE);
         let expected = [(0, [0, 2]), (1, [2, 3]), (0, [3, 1]), (2, [0, 2]), (3, [0, 2])];
         assert_eq!(calls(&parts), expected.map(|(part, buffers)| (part, buffers.to_vec())));
         for kernel in parts.parts.iter().chain([&parts.entry]) {
             verify(kernel).expect("a legal kernel");
         }
-        assert_eq!(split(kernel.clone(), Limits::USUAL), Parts { entry: kernel, parts: Vec::new() });
+        assert_eq!(
+            split(kernel.clone(), Vec::new(), Limits::USUAL),
+            Parts { entry: kernel, parts: Vec::new() }
+        );
     }
 
     #[test]
@@ -383,7 +393,7 @@ mod tests {
         add(&mut k, n, x, y, read_only);
         let written = k.load(y, zero, 1, None);
         add(&mut k, n, x, y, written);
-        let parts = split(k.finish(), Limits { whole: 0, part: 4 });
+        let parts = split(k.finish(), Vec::new(), Limits { whole: 0, part: 4 });
         assert_eq!(calls(&parts), [(0, vec![0, 1]), (1, vec![1, 0])]);
         assert_eq!(parts.parts[1].buffers[1].place, Place::Given { number: 1, memory: 1 });
     }

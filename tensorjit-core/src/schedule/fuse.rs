@@ -14,7 +14,7 @@ use crate::dim::facts::Facts;
 use crate::graph::NodeId;
 
 /// Roots that one nest of loops computes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Group {
     /// The form of the nest.
     pub(super) nest: Nest,

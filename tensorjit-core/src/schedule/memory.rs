@@ -35,6 +35,22 @@ pub(super) struct Home {
     pub(super) sums: Option<Sums>,
 }
 
+impl Home {
+    /// Calls `visit` with every offset in the arena.
+    pub(super) fn offsets(&mut self, visit: &mut dyn FnMut(&mut Dim)) {
+        let apart = match &mut self.sums {
+            Some(Sums::Apart(slot)) => Some(slot),
+            _ => None,
+        };
+        self.arena.iter_mut().chain(apart).for_each(|slot| visit(&mut slot.offset));
+        let scratch = self.scratch.iter_mut().map(|(_, panel)| panel);
+        self.panels.iter_mut().flatten().chain(scratch).for_each(|panel| visit(&mut panel.offset));
+        for Accumulators { total, block, run, .. } in &mut self.accumulators {
+            [total, block, run].into_iter().flatten().for_each(&mut *visit);
+        }
+    }
+}
+
 /// Memory for panels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Panel {

@@ -15,6 +15,7 @@ mod packing;
 mod arena;
 mod memory;
 mod steps;
+mod alike;
 mod emit;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ use std::collections::BTreeMap;
 use crate::diag::Bug;
 use crate::dim::Dim;
 use crate::graph::{Graph, NodeId};
+use crate::loops::split::Limits;
 use crate::loops::{Kernel, Target};
 use tasks::Grain;
 
@@ -86,8 +88,8 @@ impl Schedule<'_> {
         self.strips.len() + self.memory.copies.len()
     }
 
-    /// The loops for a target.
-    pub fn emit(&self, target: &Target) -> Result<Kernel, Bug> {
-        emit::emit(self, target)
+    /// The loops for a target: the kernel that is entered, and parts that it calls for nests that are equal.
+    pub fn emit(&self, target: &Target, limits: Limits) -> Result<(Kernel, Vec<Kernel>), Bug> {
+        emit::emit(self, target, limits)
     }
 }

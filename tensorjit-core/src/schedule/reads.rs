@@ -68,7 +68,7 @@ pub(super) fn volume(shape: &[Dim]) -> Dim {
 }
 
 /// What an element depends on.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Found {
     /// Elements of leaves.
     pub(super) reads: BTreeSet<Read>,

@@ -47,7 +47,7 @@ pub(super) enum Along {
 }
 
 /// A node computed by loops, with its iteration domain.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Root {
     pub(super) node: NodeId,
     pub(super) kind: Kind,
@@ -84,7 +84,7 @@ pub(super) struct Root {
 }
 
 /// A fold over the leading axes of its operand, or over all.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Crossing {
     /// The extents of the operand.
     shape: Vec<Dim>,

@@ -68,7 +68,7 @@ fn work(roots: &[Root], group: &Group) -> Dim {
 }
 
 /// How a group of rows is cut.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Cut {
     /// Where rows are folded across: the axis whose blocks are the units of work.
     pub(super) axis: Option<usize>,

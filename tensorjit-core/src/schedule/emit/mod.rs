@@ -13,6 +13,7 @@ mod product;
 mod rows;
 mod scan;
 mod scatter;
+mod shared;
 pub(super) mod sort;
 mod strip;
 mod tasks;
@@ -27,6 +28,7 @@ use std::collections::BTreeMap;
 use tensorjit_runtime::abi::DType;
 
 use super::Schedule;
+use super::alike;
 use super::fuse::{Group, Nest};
 use super::memory::{Memory, Panel, Slot, Sums};
 use super::roots::Root;
@@ -37,6 +39,7 @@ use crate::diag::Bug;
 use crate::dim::{Dim, Sym};
 use crate::graph::{Graph, NodeId};
 use crate::lanes::{Lanes, Val};
+use crate::loops::split::Limits;
 use crate::loops::{Buf, Buffer, Builder, Kernel, Place, Target};
 
 /// What a loop variable is in the machine.
@@ -129,13 +132,27 @@ struct Emit<'a> {
     computing: Option<NodeId>,
 }
 
-/// Makes the kernel of all groups, in order, and the copies after them.
-pub(super) fn emit(schedule: &Schedule<'_>, target: &Target) -> Result<Kernel, Bug> {
+/// Makes the kernel of all groups, in order, and the copies after them; and the parts that it calls.
+pub(super) fn emit(
+    schedule: &Schedule<'_>,
+    target: &Target,
+    limits: Limits,
+) -> Result<(Kernel, Vec<Kernel>), Bug> {
+    let Schedule { graph, roots, groups, strips, memory, .. } = schedule;
+    let alike = alike::find(graph, roots, groups, strips, memory);
+    let (shared, parts) = shared::parts(schedule, &alike, target, limits)?;
     let mut b = Builder::new(target.clone());
     let arguments = arguments(schedule, &mut b);
     let mut emit = Emit::new(schedule, b, arguments, Dim::default());
-    emit.all()?;
-    Ok(emit.b.finish())
+    let mut known = BTreeMap::new();
+    for (strip, own) in strips.iter().zip(&alike) {
+        match shared.get(&own.first) {
+            Some(part) => emit.call(strip, part, [&alike[own.first], own], &mut known)?,
+            None => emit.strip(strip)?,
+        }
+    }
+    emit.copies()?;
+    Ok((emit.b.finish(), parts))
 }
 
 /// Inputs and results in the order of the call.
@@ -198,14 +215,7 @@ impl Emit<'_> {
     fn group(&mut self, group: &Group, prefix: &[Dim]) -> Result<(), Bug> {
         self.bound.clear();
         self.memo.clear();
-        for root in group.roots() {
-            if let Some(stored) = self.stored.get(&self.roots[root].node) {
-                self.b.pin(stored.buf);
-            }
-            for argument in &self.memory.homes[root].arguments {
-                self.b.pin(self.arguments[*argument as usize]);
-            }
-        }
+        self.pin_results(group);
         match group.nest {
             Nest::Product => self.product(&group.stages[0], group.portion, prefix),
             Nest::Scatter => self.scatter(group),
@@ -214,6 +224,18 @@ impl Emit<'_> {
             Nest::Matrices => self.matrices(group),
             Nest::Scan => self.scan(group),
             Nest::Rows => self.rows(group, prefix),
+        }
+    }
+
+    /// Keeps loads of what a group computes behind it.
+    fn pin_results(&mut self, group: &Group) {
+        for root in group.roots() {
+            if let Some(stored) = self.stored.get(&self.roots[root].node) {
+                self.b.pin(stored.buf);
+            }
+            for argument in &self.memory.homes[root].arguments {
+                self.b.pin(self.arguments[*argument as usize]);
+            }
         }
     }
 
