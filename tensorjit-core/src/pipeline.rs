@@ -194,9 +194,9 @@ impl Version<'_> {
 
 /// The loops of a schedule for one target.
 fn loops(schedule: &Schedule<'_>, target: &Target, limits: Limits) -> Result<Parts, Bug> {
-    let (kernel, parts) = schedule.emit(target, limits)?;
-    parts.iter().chain([&kernel]).try_for_each(verify)?;
-    Ok(split(kernel, parts, limits))
+    let (kernel, pool) = schedule.emit(target, limits)?;
+    verify(&kernel)?;
+    Ok(split(kernel, pool, limits))
 }
 
 /// What `make` makes of each item, in order, all at the same time.

@@ -69,39 +69,82 @@ pub fn part_symbol(symbol: &str, part: u32) -> String {
 /// Names of functions have no dot.
 const PART_OF: &str = ".part";
 
-/// A kernel as a part of another, and the buffers of the kernel that are given to it.
-pub fn as_part(kernel: &Kernel) -> (Kernel, Vec<Buf>) {
-    let outline = Outline::new(kernel);
-    let Copy { kernel, buffers, .. } = Copy::new(kernel, &outline, &outline.actions);
-    (kernel, buffers)
+/// Parts of a function by number, no two of them equal.
+#[derive(Debug, Default)]
+pub struct Pool {
+    parts: Vec<Kernel>,
+    /// Texts, which tell 0 from -0, are made only of parts that others may equal.
+    texts: BTreeMap<u32, String>,
+    /// Numbers of parts that may be equal.
+    alike: BTreeMap<(usize, usize, usize), Vec<u32>>,
 }
 
-/// Cuts a kernel that calls `parts` already, where that is worth it.
-pub fn split(kernel: Kernel, mut parts: Vec<Kernel>, limits: Limits) -> Parts {
-    if size(&kernel.body) < limits.whole {
-        return Parts { entry: kernel, parts };
-    }
-    let outline = Outline::new(&kernel);
-    let segments = outline.segments();
-    let copies: Vec<Copy> = segments.iter().map(|segment| Copy::new(&kernel, &outline, segment)).collect();
-    let firsts = firsts(&copies);
-    let mut entry = Copier::new(&kernel, &outline, None);
-    let mut counts = vec![0; copies.len()];
-    firsts.iter().for_each(|first| counts[*first] += 1);
-    let mut numbers = BTreeMap::new();
-    for (position, segment) in segments.iter().enumerate() {
-        let first = firsts[position];
-        let calls = |at: &usize| matches!(kernel.body.insts[*at], Inst::Call { .. });
-        if copies[first].size < limits.part && counts[first] == 1 || segment.iter().any(calls) {
-            entry.segment(segment);
-            continue;
+impl Pool {
+    /// The number of a kernel among the parts, which it joins where none is equal.
+    fn number(&mut self, kernel: Kernel) -> u32 {
+        let key = (size(&kernel.body), kernel.types.len(), kernel.buffers.len());
+        let others = self.alike.entry(key).or_default();
+        if !others.is_empty() {
+            let text = kernel.to_string();
+            let mut is_equal = |other: &u32| {
+                let part = &self.parts[*other as usize];
+                *self.texts.entry(*other).or_insert_with(|| part.to_string()) == text
+            };
+            if let Some(equal) = others.iter().copied().find(|other| is_equal(other)) {
+                return equal;
+            }
         }
-        // Parts are numbered in the order of their first call.
-        let number = *numbers.entry(first).or_insert_with(|| {
-            parts.push(copies[first].kernel.clone());
-            parts.len() as u32 - 1
+        let number = self.parts.len() as u32;
+        others.push(number);
+        self.parts.push(kernel);
+        number
+    }
+
+    /// Adds what a kernel consists of; gives for each part of it, in order, its number and its buffers.
+    pub fn add(&mut self, kernel: &Kernel) -> Vec<(u32, Vec<Buf>)> {
+        let outline = Outline::new(kernel);
+        let mut add = |segment: &Vec<usize>| {
+            let Copy { kernel, buffers } = Copy::new(kernel, &outline, segment);
+            (self.number(kernel), buffers)
+        };
+        outline.segments().iter().map(&mut add).collect()
+    }
+}
+
+/// Cuts a kernel, which calls what is in the pool already, where that is worth it.
+pub fn split(kernel: Kernel, mut pool: Pool, limits: Limits) -> Parts {
+    if size(&kernel.body) < limits.whole {
+        return Parts { entry: kernel, parts: pool.parts };
+    }
+    let known = pool.parts.len();
+    let outline = Outline::new(&kernel);
+    let calls = |at: &usize| matches!(kernel.body.insts[*at], Inst::Call { .. });
+    let mut segments = Vec::new();
+    for segment in outline.segments() {
+        let part = (!segment.iter().any(calls)).then(|| {
+            let Copy { kernel, buffers } = Copy::new(&kernel, &outline, &segment);
+            (pool.number(kernel), buffers)
         });
-        entry.insts.push(Inst::Call { part: number, buffers: copies[position].buffers.clone() });
+        segments.push((segment, part));
+    }
+    let mut counts = vec![0; pool.parts.len()];
+    segments
+        .iter()
+        .filter_map(|(_, part)| part.as_ref())
+        .for_each(|(number, _)| counts[*number as usize] += 1);
+    let mut parts = Vec::new();
+    let mut numbers = Vec::new();
+    for (number, (part, count)) in pool.parts.into_iter().zip(counts).enumerate() {
+        let worth = number < known || count > 1 || size(&part.body) >= limits.part;
+        numbers.push(worth.then_some(parts.len() as u32));
+        parts.extend(worth.then_some(part));
+    }
+    let mut entry = Copier::new(&kernel, &outline, None);
+    for (segment, part) in segments {
+        match part.and_then(|(number, buffers)| Some((numbers[number as usize]?, buffers))) {
+            Some((part, buffers)) => entry.insts.push(Inst::Call { part, buffers }),
+            None => entry.segment(&segment),
+        }
     }
     let entry = entry.finish(kernel.buffers.clone());
     Parts { entry, parts }
@@ -190,7 +233,6 @@ struct Copy {
     kernel: Kernel,
     /// What its buffers are in the whole.
     buffers: Vec<Buf>,
-    size: usize,
 }
 
 impl Copy {
@@ -213,28 +255,8 @@ impl Copy {
         });
         let given = given.collect();
         let kernel = copier.finish(given);
-        Copy { size: size(&kernel.body), kernel, buffers }
+        Copy { kernel, buffers }
     }
-}
-
-/// For each part the first that is equal to it.
-fn firsts(copies: &[Copy]) -> Vec<usize> {
-    // Texts, which tell 0 from -0, are made only of kernels that may be equal.
-    let mut texts: Vec<Option<String>> = vec![None; copies.len()];
-    let mut alike: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-    let mut firsts = Vec::with_capacity(copies.len());
-    for (position, copy) in copies.iter().enumerate() {
-        let others = alike.entry((copy.size, copy.kernel.types.len(), copy.buffers.len())).or_default();
-        let first = others.iter().copied().find(|other| {
-            let mut text = |at: usize| texts[at].get_or_insert_with(|| copies[at].kernel.to_string()).clone();
-            text(*other) == text(position)
-        });
-        if first.is_none() {
-            others.push(position);
-        }
-        firsts.push(first.unwrap_or(position));
-    }
-    firsts
 }
 
 /// Copies instructions into a new kernel, together with what they need.
@@ -372,14 +394,14 @@ mod tests {
         add(&mut k, n, x, a, zero);
         add(&mut k, n, x, a, minus_zero);
         let kernel = k.finish();
-        let parts = split(kernel.clone(), Vec::new(), Limits::NONE);
+        let parts = split(kernel.clone(), Pool::default(), Limits::NONE);
         let expected = [(0, [0, 2]), (1, [2, 3]), (0, [3, 1]), (2, [0, 2]), (3, [0, 2])];
         assert_eq!(calls(&parts), expected.map(|(part, buffers)| (part, buffers.to_vec())));
         for kernel in parts.parts.iter().chain([&parts.entry]) {
             verify(kernel).expect("a legal kernel");
         }
         assert_eq!(
-            split(kernel.clone(), Vec::new(), Limits::USUAL),
+            split(kernel.clone(), Pool::default(), Limits::USUAL),
             Parts { entry: kernel, parts: Vec::new() }
         );
     }
@@ -393,7 +415,7 @@ mod tests {
         add(&mut k, n, x, y, read_only);
         let written = k.load(y, zero, 1, None);
         add(&mut k, n, x, y, written);
-        let parts = split(k.finish(), Vec::new(), Limits { whole: 0, part: 4 });
+        let parts = split(k.finish(), Pool::default(), Limits { whole: 0, part: 4 });
         assert_eq!(calls(&parts), [(0, vec![0, 1]), (1, vec![1, 0])]);
         assert_eq!(parts.parts[1].buffers[1].place, Place::Given { number: 1, memory: 1 });
     }

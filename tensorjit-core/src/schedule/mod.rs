@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use crate::diag::Bug;
 use crate::dim::Dim;
 use crate::graph::{Graph, NodeId};
-use crate::loops::split::Limits;
+use crate::loops::split::{Limits, Pool};
 use crate::loops::{Kernel, Target};
 use tasks::Grain;
 
@@ -88,8 +88,8 @@ impl Schedule<'_> {
         self.strips.len() + self.memory.copies.len()
     }
 
-    /// The loops for a target: the kernel that is entered, and parts that it calls for nests that are equal.
-    pub fn emit(&self, target: &Target, limits: Limits) -> Result<(Kernel, Vec<Kernel>), Bug> {
+    /// The loops for a target: the kernel that is entered, and what it calls where strips are equal.
+    pub fn emit(&self, target: &Target, limits: Limits) -> Result<(Kernel, Pool), Bug> {
         emit::emit(self, target, limits)
     }
 }

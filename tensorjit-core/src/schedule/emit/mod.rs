@@ -39,7 +39,7 @@ use crate::diag::Bug;
 use crate::dim::{Dim, Sym};
 use crate::graph::{Graph, NodeId};
 use crate::lanes::{Lanes, Val};
-use crate::loops::split::Limits;
+use crate::loops::split::{Limits, Pool};
 use crate::loops::{Buf, Buffer, Builder, Kernel, Place, Target};
 
 /// What a loop variable is in the machine.
@@ -133,26 +133,22 @@ struct Emit<'a> {
 }
 
 /// Makes the kernel of all groups, in order, and the copies after them; and the parts that it calls.
-pub(super) fn emit(
-    schedule: &Schedule<'_>,
-    target: &Target,
-    limits: Limits,
-) -> Result<(Kernel, Vec<Kernel>), Bug> {
+pub(super) fn emit(schedule: &Schedule<'_>, target: &Target, limits: Limits) -> Result<(Kernel, Pool), Bug> {
     let Schedule { graph, roots, groups, strips, memory, .. } = schedule;
     let alike = alike::find(graph, roots, groups, strips, memory);
-    let (shared, parts) = shared::parts(schedule, &alike, target, limits)?;
+    let (shared, pool) = shared::parts(schedule, &alike, target, limits)?;
     let mut b = Builder::new(target.clone());
     let arguments = arguments(schedule, &mut b);
     let mut emit = Emit::new(schedule, b, arguments, Dim::default());
     let mut known = BTreeMap::new();
     for (strip, own) in strips.iter().zip(&alike) {
         match shared.get(&own.first) {
-            Some(part) => emit.call(strip, part, [&alike[own.first], own], &mut known)?,
+            Some(shared) => emit.call(strip, shared, [&alike[own.first], own], &mut known)?,
             None => emit.strip(strip)?,
         }
     }
     emit.copies()?;
-    Ok((emit.b.finish(), parts))
+    Ok((emit.b.finish(), pool))
 }
 
 /// Inputs and results in the order of the call.
