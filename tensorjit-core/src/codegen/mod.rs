@@ -58,7 +58,7 @@ pub struct Listing {
 
 /// The passes before instruction selection.  The loops are in their final form and pure instructions stand
 /// where they belong, so that only what lowering leaves behind has to be cleaned up.
-const PASSES: &str = "function(instcombine<no-verify-fixpoint>,simplifycfg)";
+const PASSES: &str = "function(early-cse,instcombine<no-verify-fixpoint>,simplifycfg)";
 
 /// The version of LLVM: major, minor, patch.
 pub fn llvm_version() -> (u32, u32, u32) {

@@ -187,6 +187,13 @@ impl Builder {
         self.scopes[..=home].iter().rev().find_map(|scope| scope.interned.get(key).copied())
     }
 
+    /// Makes everything but constants and symbols anew from here on, so that what follows does not depend on what was
+    /// made before.
+    pub fn forget(&mut self) {
+        let plain = |key: &Key| matches!(key, Key::Float(..) | Key::Int(..) | Key::Symbol(_) | Key::Lanes(_));
+        self.current().interned.retain(|key, _| plain(key));
+    }
+
     /// The value of symbol `index` of the function.
     pub fn symbol(&mut self, index: u32) -> Val {
         let ty = Ty { dtype: DType::I64, lanes: 1 };

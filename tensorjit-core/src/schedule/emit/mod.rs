@@ -144,7 +144,10 @@ pub(super) fn emit(schedule: &Schedule<'_>, target: &Target, limits: Limits) -> 
     for (strip, own) in strips.iter().zip(&alike) {
         match shared.get(&own.first) {
             Some(shared) => emit.call(strip, shared, [&alike[own.first], own], &mut known)?,
-            None => emit.strip(strip)?,
+            None => {
+                emit.b.forget();
+                emit.strip(strip)?;
+            }
         }
     }
     emit.copies()?;
