@@ -378,6 +378,7 @@ impl Costs {
             }
         }
         let mut costs = Costs { roots: vec![false; count], cost: vec![0; count], own: vec![0; count] };
+        let outputs: BTreeSet<NodeId> = graph.outputs.iter().map(|output| stored(graph, *output)).collect();
         for node in graph.ids() {
             let used = users.get(&node).copied().unwrap_or(0);
             costs.visit(
@@ -385,9 +386,9 @@ impl Costs {
                 node,
                 used > 1 || (spread[node.0 as usize] && !graph.ty(node).shape.is_empty()),
             )?;
-        }
-        for output in &graph.outputs {
-            costs.keep(graph, stored(graph, *output));
+            if outputs.contains(&node) {
+                costs.keep(graph, node);
+            }
         }
         Ok(costs)
     }

@@ -2,6 +2,8 @@
 
 use tensorjit_runtime::abi::DType;
 
+use super::alike;
+use super::tasks::Grain;
 use crate::diag::Origin;
 use crate::dim::facts::{Facts, SymbolInfo};
 use crate::dim::{Dim, Sym};
@@ -16,6 +18,7 @@ use crate::graph::table::Ew;
 use crate::graph::value::{Env, Value};
 use crate::graph::{Graph, Input, NodeId, Op, Type};
 use crate::interp;
+use crate::loops::Place;
 use crate::pipeline;
 use crate::testing::{Program, Side, sample};
 
@@ -194,4 +197,31 @@ fn products() {
     let right = add(&mut g, Op::Contract(Contract { batch: vec![], sum: vec![(1, 0)] }), &[z, flipped]);
     g.outputs = vec![y, left, right];
     check(g, &SIZES);
+}
+
+/// Two equal layers, and a third whose width is another: for each strip the first that is like it.
+#[test]
+fn equal_layers_are_alike() {
+    let [m, n, k] = [0, 1, 2].map(|i| Dim::sym(Sym(i)));
+    let square = [n.clone(), n.clone()];
+    let mut g = graph(&[&[m, n.clone()], &square, &square, &[n, k]]);
+    let inputs: Vec<NodeId> = (0..4).map(|i| add(&mut g, Op::Input(i), &[])).collect();
+    let mut layer = inputs[0];
+    for weights in &inputs[1..] {
+        let sums = Op::Contract(Contract { batch: vec![], sum: vec![(1, 0)] });
+        let product = add(&mut g, sums, &[layer, *weights]);
+        layer = ew(&mut g, Ew::Tanh, &[product]);
+        g.outputs.push(layer);
+    }
+    let schedule = super::schedule(&g, &[], Grain::default()).expect("it can be scheduled");
+    let alike = alike::find(&g, &schedule.roots, &schedule.groups, &schedule.strips, &schedule.memory);
+    let firsts: Vec<usize> = alike.iter().map(|strip| strip.first).collect();
+    assert_eq!(firsts, [0, 1, 0, 1, 4, 5], "a product and a map each");
+    let place = |strip: usize, argument| {
+        let own = &alike[strip];
+        alike::translated(&Place::Arg(argument), &alike[own.first], own)
+    };
+    assert_eq!(place(2, 0), Some(Place::Arg(4)), "what the second layer reads");
+    assert_eq!(place(2, 1), Some(Place::Arg(2)), "its weights");
+    assert_eq!(place(3, 4), Some(Place::Arg(5)), "its result");
 }

@@ -3,7 +3,7 @@
 use super::{Compiled, assert_equal};
 use crate::support;
 
-const FUNCTIONS: [&str; 6] = [
+const FUNCTIONS: [&str; 8] = [
     // Three layers, of which two are equal.
     "pub fn layers<B, N>(x: f32[B, N], u: f32[N, N], v: f32[N, N], w: f32[N, 3], b: f32[N]) -> f32[B, 3] { relu(relu(x @ u + b) @ v + b) @ w }",
     "pub fn gradients<B, N>(x: f32[B, N], v: f32[N, N], w: f32[N, N]) -> (f32, f32[N, N], f32[N, N]) {
@@ -14,6 +14,25 @@ const FUNCTIONS: [&str; 6] = [
     "pub fn norms<B, N>(x: f32[B, N], g: f32[N], c: f32[N], ct: f32[B, N]) -> (f32[B, N], f32[N], f32[N]) { vjp(softmax(layer_norm(x, g, c)), (x, g, c), ct) }",
     // Scalars that cross nests.
     "pub fn totals<B, N>(x: f64[B, N], scale: f64) -> (f64, f64[N]) { let t = sum(x) * scale; (t, sum(x, axis = 0) / (t + 10)) }",
+    // Layers whose strips are equal, with attention in them, and their gradients.
+    "pub fn attention<B, N>(x: f32[B, N, 4], w: f32[3, 4, 12]) -> (f32, f32[3, 4, 12]) {
+        let mut h = x;
+        for layer in 0..3 {
+            let u = h @ w[layer];
+            let scores = u[.., 0..4] @ transpose(u[.., 4..8], (0, 2, 1));
+            h = h + softmax(scores) @ u[.., 8..12];
+        }
+        let loss = mean(square(h)) / ((B * N) as f32 + 1);
+        (loss, grad(loss, w))
+    }",
+    // Equal nests on one memory, read and written in turn.
+    "pub fn turns<B, N>(x: &mut f32[B, N], y: &mut f32[B, N], w: f32[N, N]) -> f32[N] {
+        for turn in 0..3 {
+            x = y @ w;
+            y = tanh(x @ w) + x;
+        }
+        sum(x + y, axis = 0)
+    }",
     // States, with values that are saved before they are overwritten.
     "pub fn states<B, N>(x: f32[B, N], m: &mut f32[N], v: &mut f32[N]) -> f32[N] { let old = m; m = v + sum(x, axis = 0); v = old; m * v }",
     "pub fn scattered<B, N>(x: f64[8, N], i: i64[B], w: f64[B, N]) -> f64[8, N] { grad(sum(x[i] * w * w), x) }",
