@@ -13,6 +13,10 @@ pub use tensorjit_runtime::{
     with_threads,
 };
 
+/// The types of `f16` and `bf16` outside of tensor functions.
+#[cfg(feature = "half")]
+pub use tensorjit_runtime::half;
+
 /// What saving and loading structs of tensors can fail with.
 #[cfg(any(feature = "safetensors", feature = "npz"))]
 pub use tensorjit_runtime::files::{FileError, Problem};
@@ -25,7 +29,7 @@ pub use tensorjit_macros::{__expand, __link};
 pub mod __private {
     #[cfg(any(feature = "safetensors", feature = "npz"))]
     pub use tensorjit_runtime::files;
-    pub use tensorjit_runtime::{abi, arg, call, leaves, outputs};
+    pub use tensorjit_runtime::{abi, arg, call, half, leaves, outputs};
 }
 
 /// Its items where the feature `safetensors` is on, and nothing otherwise: expansions do not see features.
@@ -42,6 +46,26 @@ macro_rules! __with_safetensors {
 #[macro_export]
 macro_rules! __with_safetensors {
     ($($items:tt)*) => {};
+}
+
+/// Nothing where the feature `half` is on, and an error otherwise: expansions do not see features.
+#[cfg(feature = "half")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __needs_half {
+    () => {};
+}
+
+/// Nothing where the feature `half` is on, and an error otherwise: expansions do not see features.
+#[cfg(not(feature = "half"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __needs_half {
+    () => {
+        ::core::compile_error! {
+            "`f16` and `bf16` are types of the crate `half`: build tensorjit with its feature `half`"
+        }
+    };
 }
 
 /// Its items where the feature `npz` is on, and nothing otherwise: expansions do not see features.

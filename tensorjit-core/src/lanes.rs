@@ -82,7 +82,7 @@ pub enum Prim {
     Bitcast(DType),
     /// Numeric conversion to the type: integers extend by their sign, if any, or truncate by wrapping; integer to float and
     /// float to float round to nearest even; float to integer truncates and is defined only in range;
-    /// `Bool` to a number gives 0 or 1.
+    /// `Bool` to a number gives 0 or 1.  `F16` and `BF16`, which have no arithmetic, convert from and to `F32` alone.
     Convert(DType),
 }
 

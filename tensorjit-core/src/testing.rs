@@ -286,6 +286,8 @@ pub fn bytes_of(value: &Value) -> Vec<u8> {
     for element in &value.elements {
         match (element.scalar, value.dtype) {
             (Scalar::Float(x), DType::F32) => bytes.extend((x as f32).to_ne_bytes()),
+            (Scalar::Float(x), DType::F16) => bytes.extend(half::f16::from_f32(x as f32).to_ne_bytes()),
+            (Scalar::Float(x), DType::BF16) => bytes.extend(half::bf16::from_f32(x as f32).to_ne_bytes()),
             (Scalar::Float(x), _) => bytes.extend(x.to_ne_bytes()),
             // The targets are little-endian.
             (Scalar::Int(x), dtype) => bytes.extend(&x.to_le_bytes()[..dtype.size()]),
@@ -309,6 +311,16 @@ pub fn value_of(env: &Env<'_>, ty: &Type, bytes: &[u8]) -> Result<Value, Bug> {
             let values: Vec<f64> =
                 words.map(|w| f64::from(f32::from_bits(u64::from_ne_bytes(w) as u32))).collect();
             Value::floats(ty.dtype, &shape, &values)
+        }
+        DType::F16 | DType::BF16 => {
+            let wide = |word: [u8; 8]| {
+                let bits = u64::from_ne_bytes(word) as u16;
+                match ty.dtype {
+                    DType::F16 => half::f16::from_bits(bits).to_f64(),
+                    _ => half::bf16::from_bits(bits).to_f64(),
+                }
+            };
+            Value::floats(ty.dtype, &shape, &words.map(wide).collect::<Vec<_>>())
         }
         DType::F64 => Value::floats(ty.dtype, &shape, &words.map(f64::from_ne_bytes).collect::<Vec<_>>()),
         dtype if dtype.is_int() => {

@@ -8,13 +8,14 @@ use tensorjit_core::autodiff;
 use tensorjit_core::check::{CheckedBlock, CheckedFunction, check_block};
 use tensorjit_core::codegen;
 use tensorjit_core::diag::{Failure, Origin};
-use tensorjit_core::syntax::ast::{Block, Item, Struct};
+use tensorjit_core::syntax::ast::{Block, Item, Struct, TypeKind};
 use tensorjit_core::syntax::sources::Sources;
 use tensorjit_core::syntax::{Parsed, parse, share};
 use tensorjit_runtime::abi::Role;
 
 use crate::constants;
 use crate::emit::{self, Argument, Code, Output, Param, Signature, Tensor};
+use crate::half;
 use crate::header::Input;
 use crate::imports::{self, Aliases, block_id, fetch};
 use crate::native::{Backend, Head, reachable};
@@ -50,7 +51,8 @@ pub(crate) fn expand(input: Input, session: &Session) -> TokenStream {
         } else {
             writer.without_code(functions)?
         };
-        Ok(quote!(#structs #functions))
+        let demand = half::demand(face, &block);
+        Ok(quote!(#demand #structs #functions))
     });
     // A constant whose value is wrong is not given to Rust, which would say so again.
     let mut wrong = Vec::new();
@@ -105,6 +107,12 @@ fn constants<'b>(block: &'b Block, wrong: &'b [Origin]) -> impl Iterator<Item = 
     block.items.iter().filter_map(|item| match item {
         Item::Const(constant)
             if wrong.contains(&constant.value.span) || wrong.contains(&constant.name.at) =>
+        {
+            None
+        }
+        // Rust has no such literals.
+        Item::Const(constant)
+            if matches!(&constant.ty.kind, TypeKind::Tensor { elem, .. } if half::names_half(&elem.text)) =>
         {
             None
         }

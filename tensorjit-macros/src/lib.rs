@@ -5,6 +5,7 @@
 //! Rust items that call it ([`emit`]).
 
 mod session;
+mod half;
 mod header;
 mod options;
 mod store;

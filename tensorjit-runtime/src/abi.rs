@@ -32,11 +32,15 @@ pub enum DType {
     F32,
     /// IEEE binary64.
     F64,
+    /// IEEE binary16, computed as `f32`.
+    F16,
+    /// The upper half of a binary32, computed as `f32`.
+    BF16,
 }
 
 impl DType {
     /// All element types.
-    pub const ALL: [DType; 11] = [
+    pub const ALL: [DType; 13] = [
         DType::Bool,
         DType::I8,
         DType::I16,
@@ -48,13 +52,15 @@ impl DType {
         DType::U64,
         DType::F32,
         DType::F64,
+        DType::F16,
+        DType::BF16,
     ];
 
     /// Bytes of one element in memory.
     pub const fn size(self) -> usize {
         match self {
             DType::Bool | DType::I8 | DType::U8 => 1,
-            DType::I16 | DType::U16 => 2,
+            DType::I16 | DType::U16 | DType::F16 | DType::BF16 => 2,
             DType::I32 | DType::U32 | DType::F32 => 4,
             DType::I64 | DType::U64 | DType::F64 => 8,
         }
@@ -74,12 +80,24 @@ impl DType {
             DType::U64 => "u64",
             DType::F32 => "f32",
             DType::F64 => "f64",
+            DType::F16 => "f16",
+            DType::BF16 => "bf16",
         }
     }
 
-    /// Whether it is `f32` or `f64`.
+    /// Whether it is a type of floats.
     pub const fn is_float(self) -> bool {
-        matches!(self, DType::F32 | DType::F64)
+        matches!(self, DType::F32 | DType::F64) || self.is_half()
+    }
+
+    /// Whether it is `f16` or `bf16`, which store numbers that are computed as `f32`.
+    pub const fn is_half(self) -> bool {
+        matches!(self, DType::F16 | DType::BF16)
+    }
+
+    /// The type that its numbers are computed as.
+    pub const fn computed(self) -> DType {
+        if self.is_half() { DType::F32 } else { self }
     }
 
     /// Whether it is an integer type.

@@ -16,7 +16,8 @@ mod sealed {
     pub trait ArgMut<T, D> {}
 }
 
-/// An element type of tensors: `f32`, `f64`, `bool`, and the integers of 8 to 64 bits, signed and not.
+/// An element type of tensors: `f32`, `f64`, `bool`, the integers of 8 to 64 bits, signed and not, and with the feature
+/// `half` its `f16` and `bf16`.
 pub trait Element: sealed::Element + Copy + 'static {
     /// Its description.
     const DTYPE: DType;

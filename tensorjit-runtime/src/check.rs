@@ -195,7 +195,7 @@ fn check_index(param: usize, arg: &ArgView<'_>, bound: &DimExpr, symbols: &[i64]
             DType::U8 => outside(arg.data.cast::<u8>().offset(offset), length, stride, bound),
             DType::U16 => outside(arg.data.cast::<u16>().offset(offset), length, stride, bound),
             DType::U32 => outside(arg.data.cast::<u32>().offset(offset), length, stride, bound),
-            DType::Bool | DType::F32 | DType::F64 => None,
+            DType::Bool | DType::F16 | DType::BF16 | DType::F32 | DType::F64 => None,
         };
         if let Some((place, found)) = found {
             let mut position = [0; MAX_RANK];

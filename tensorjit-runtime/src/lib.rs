@@ -6,6 +6,7 @@
 //! have passed, and nothing can fail afterwards, so that an error leaves every buffer as it was.
 
 pub mod abi;
+pub mod half;
 mod elements;
 mod stack;
 mod dims;

@@ -158,7 +158,7 @@ impl Checker<'_> {
             };
             let (literal, place) = (literal.clone(), *place);
             return Err(self.open_literal(&literal, place));
-        } else if row.row().types == TypeRule::Float {
+        } else if matches!(row.row().types, TypeRule::Float | TypeRule::OwnFloat) {
             return self.float_of_literals(row, operands, at);
         }
         let shape = self.broadcast_shape(text, &operands, at)?;
@@ -203,11 +203,12 @@ impl Checker<'_> {
         operands: &[(Operand, Origin)],
         at: Origin,
     ) -> Checked<()> {
-        let takes = row.row().types.accepts();
-        if takes.contains(&dtype) {
+        let types = row.row().types;
+        if types.takes(dtype) {
             return Ok(());
         }
         let typed = operands.iter().find(|(operand, _)| matches!(operand, Operand::Node(_)));
+        let takes = types.accepts();
         let (words, help) = match (takes.contains(&DType::F32), takes.contains(&DType::I32)) {
             (true, false) => ("floats", "convert it first, such as with `as f32`"),
             (true, true) => ("numbers", "convert the bools first, such as with `as f32` or `as i32`"),
@@ -356,7 +357,7 @@ impl Checker<'_> {
     fn cast_literal(&mut self, literal: &Literal, dtype: DType, at: Origin) -> Checked<Value> {
         // A float literal that is cast to an integer is truncated as a value of `f64`.
         let written = match (literal.kind, dtype) {
-            (Kind::Float, DType::F32) => DType::F32,
+            (Kind::Float, dtype) if dtype.is_float() => dtype,
             (Kind::Float, _) => DType::F64,
             (Kind::Int, DType::Bool) => DType::I64,
             (Kind::Int, dtype) => dtype,

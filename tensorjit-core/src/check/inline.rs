@@ -1,12 +1,16 @@
 //! Helpers and functions of the prelude, inlined at each call.
 
-use super::call::Call;
+use tensorjit_runtime::abi::DType;
+
+use super::call::{Arg, Call};
 use super::report::{Checked, listed};
 use super::scope::{Binding, Checker, Frame, GenericElem};
 use super::targets::targets;
 use super::types::{names, written_dim, written_type};
 use super::value::{Placed, Value};
 use crate::diag::{Diagnostic, Origin};
+use crate::graph::Op;
+use crate::graph::table::Ew;
 use crate::syntax::ast::{Expr, ExprKind, Extent, Function, Generic, Ident, Param, TypeExpr, TypeKind};
 use tensorjit_runtime::abi::Relation;
 
@@ -60,15 +64,65 @@ impl Checker<'_> {
             return Err(self.circle(first, name_at));
         }
         self.require_room(function, name_at)?;
+        let outermost = library && self.library.is_none();
+        if outermost && let Some((half, call)) = self.widened(function, call)? {
+            let result = self.inline(function, &call, name_at, library)?;
+            return self.rounded(result, half, call.at);
+        }
         let scope = Frame::home(self.items, function, library);
         let frame = Frame { targets: targets(&function.body), scope, ..generics(function) };
-        let outermost = library && self.library.is_none();
         self.active.push(name.clone());
         self.frames.push(frame);
         let result = self.inline_in_frame(function, call, library, outermost);
         self.frames.pop();
         self.active.pop();
         result
+    }
+
+    /// The call with `f32` for floats of 16 bits, and their type, where a function of the library that is generic over
+    /// floats is given such: it computes in `f32`, and its results are rounded once.
+    fn widened<'c>(&mut self, function: &Function, call: &Call<'c>) -> Checked<Option<(DType, Call<'c>)>> {
+        let floats =
+            |generic: &Generic| matches!(generic, Generic::Elem { bound, .. } if bound.text == "float");
+        if !function.generics.iter().any(floats) {
+            return Ok(None);
+        }
+        let node = |arg: &Option<Arg<'_>>| match arg.as_ref()?.value {
+            Value::Node(id) => Some(id),
+            _ => None,
+        };
+        let mut types = call.args.iter().filter_map(node).map(|id| self.graph.ty(id).dtype);
+        let Some(half) = types.clone().find(|dtype| dtype.is_half()) else { return Ok(None) };
+        // Another float is a mistake, to be told in the types that were given.
+        if types.any(|dtype| dtype.is_float() && dtype != half) {
+            return Ok(None);
+        }
+        let mut args = call.args.clone();
+        for arg in args.iter_mut().flatten() {
+            if let Value::Node(id) = arg.value
+                && self.graph.ty(id).dtype == half
+            {
+                arg.value = Value::Node(self.add(Op::Elementwise(Ew::Cast(DType::F32)), &[id], call.at)?);
+            }
+        }
+        Ok(Some((half, Call { name: call.name, at: call.at, args })))
+    }
+
+    /// The value with floats of 16 bits for its `f32`.
+    fn rounded(&mut self, value: Value, half: DType, at: Origin) -> Checked<Value> {
+        Ok(match value {
+            Value::Node(id) if self.graph.ty(id).dtype == DType::F32 => {
+                Value::Node(self.add(Op::Elementwise(Ew::Cast(half)), &[id], at)?)
+            }
+            Value::Tuple(items) => {
+                let mut rounded = Vec::with_capacity(items.len());
+                for Placed { value, at } in items {
+                    rounded.push(Placed { value: self.rounded(value, half, at)?, at });
+                }
+                Value::Tuple(rounded)
+            }
+            other => other,
+        })
     }
 
     /// Refuses calls that cannot be inlined: of functions with state, too deep, or too many.

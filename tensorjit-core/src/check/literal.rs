@@ -16,6 +16,7 @@ use crate::graph::ops::constant::Constant;
 use crate::graph::ops::dim_value::DimValue;
 use crate::graph::ops::iota::Iota;
 use crate::graph::table::Ew;
+use crate::graph::value::{round, round_int};
 use crate::graph::{NodeId, Op};
 
 /// How many operators on literals may lie one inside the other: building them is recursive.
@@ -89,12 +90,12 @@ impl Checker<'_> {
                 self.add(Op::Constant(constant), &[], literal.at)
             }
             Form::Float { double, single } => {
-                if dtype == DType::F32 && single.is_infinite() && double.is_finite() {
-                    let message = "this number is beyond the greatest finite `f32`";
+                let rounded = if dtype == DType::F32 { f64::from(*single) } else { round(dtype, *double) };
+                if rounded.is_infinite() && double.is_finite() {
+                    let message = format!("this number is beyond the greatest finite `{}`", dtype.name());
                     let diagnostic = Diagnostic::new("literal-range", message, literal.at);
                     return Err(self.report(diagnostic.help("infinity is written `1.0 / 0.0`")));
                 }
-                let rounded = if dtype == DType::F32 { f64::from(*single) } else { *double };
                 self.add(Op::Constant(Constant::Float(dtype, rounded.to_bits())), &[], literal.at)
             }
             Form::Iota(extent) => self.add(Op::Iota(Iota { dtype, extent: extent.clone() }), &[], literal.at),
@@ -129,6 +130,14 @@ impl Checker<'_> {
         match dtype {
             DType::F64 => return Ok(Constant::Float(dtype, (value as f64).to_bits())),
             DType::F32 => return Ok(Constant::Float(dtype, f64::from(value as f32).to_bits())),
+            dtype if dtype.is_half() => {
+                let rounded = round_int(dtype, value);
+                if rounded.is_finite() {
+                    return Ok(Constant::Float(dtype, rounded.to_bits()));
+                }
+                let message = format!("this number is beyond the greatest finite `{}`", dtype.name());
+                return self.fail("literal-range", at, message);
+            }
             _ => {}
         }
         let (least, greatest) = dtype.bounds();
@@ -364,6 +373,8 @@ pub(super) fn conversion_help(left: DType, right: DType) -> String {
         (DType::Bool, other) | (other, DType::Bool) => other,
         (DType::F64, _) | (_, DType::F64) => DType::F64,
         (DType::F32, _) | (_, DType::F32) => DType::F32,
+        (left, right) if left.is_half() && right.is_half() => DType::F32,
+        (half, _) | (_, half) if half.is_half() => half,
         (left, right) => {
             INTEGERS.into_iter().find(|to| to.holds(left) && to.holds(right)).unwrap_or(DType::I64)
         }

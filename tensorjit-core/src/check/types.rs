@@ -88,7 +88,7 @@ impl Checker<'_> {
                 let known = DType::ALL.iter().map(|dtype| dtype.name());
                 let help = match closest(&name.text, known.chain(self.names_of(&self.items.structs))) {
                     Some(close) => format!("did you mean `{close}`?"),
-                    None => "the types are `f32`, `f64`, `bool`, and integers: `i8` to `i64`, `u8` to `u64`"
+                    None => "the types are `f32`, `f64`, `f16`, `bf16`, `bool`, and integers: `i8` to `i64`, `u8` to `u64`"
                         .to_owned(),
                 };
                 Err(self.report(diagnostic.help(help)))

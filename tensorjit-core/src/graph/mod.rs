@@ -4,6 +4,7 @@
 //! topological order and nothing ill-typed can be in it.
 
 pub(crate) mod extract;
+mod half;
 mod op;
 pub mod ops;
 pub mod print;
@@ -79,6 +80,9 @@ impl Graph {
     ///
     /// The front end has checked the user's operands, so that a type error here is a bug of the caller.
     pub fn add(&mut self, op: Op, inputs: &[NodeId], origin: Origin) -> Result<NodeId, Bug> {
+        if self.needs_widening(&op, inputs) {
+            return self.add_widened(op, inputs, origin);
+        }
         let key = (op, inputs.to_vec());
         if let Some(id) = self.interned.get(&key) {
             return Ok(*id);

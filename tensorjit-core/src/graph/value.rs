@@ -12,7 +12,7 @@ pub enum Scalar {
     Bool(bool),
     /// An integer, wrapped to the range of its type.
     Int(i128),
-    /// A float of either width.  Results of operators are not rounded to f32: the bound covers that.
+    /// A float.  Results of operators are not rounded to f32, for which the bound allows, but to `f16` and `bf16`.
     Float(f64),
 }
 
@@ -164,28 +164,80 @@ pub fn wrap(dtype: DType, value: i128) -> i128 {
 
 /// Rounds a float to `dtype`.
 pub fn round(dtype: DType, value: f64) -> f64 {
-    if dtype == DType::F32 { f64::from(value as f32) } else { value }
+    match dtype {
+        DType::F32 => f64::from(value as f32),
+        dtype if dtype.is_half() => round_to(Format::of(dtype), value),
+        _ => value,
+    }
+}
+
+/// Rounds an integer to a type of floats, once.
+pub fn round_int(dtype: DType, value: i128) -> f64 {
+    match dtype {
+        DType::F32 => f64::from(value as f32),
+        DType::F64 => value as f64,
+        _ => {
+            // Far below the last bit of any such type a bit stands for all that are lower.
+            let low = value & 0xffff;
+            let sticky = (value - low) | i128::from(low != 0) << 15;
+            round_to(Format::of(dtype), if value.abs() < 1 << 52 { value as f64 } else { sticky as f64 })
+        }
+    }
+}
+
+/// What the numbers of a type of floats are.
+struct Format {
+    /// Digits of the fraction, the one before the point among them.
+    digits: i32,
+    /// The exponent of the least normal number.
+    least: i32,
+    /// The greatest finite number.
+    largest: f64,
+}
+
+impl Format {
+    fn of(dtype: DType) -> Format {
+        match dtype {
+            DType::F16 => Format { digits: 11, least: -14, largest: 65_504.0 },
+            DType::BF16 => Format { digits: 8, least: -126, largest: f64::from(f32::from_bits(0x7f7f_0000)) },
+            DType::F32 => Format { digits: 24, least: -126, largest: f64::from(f32::MAX) },
+            _ => Format { digits: 53, least: -1022, largest: f64::MAX },
+        }
+    }
+
+    /// The least number above zero.
+    fn smallest(&self) -> f64 {
+        f64::from_bits(1).max(2.0_f64.powi(self.least + 1 - self.digits))
+    }
+}
+
+/// The nearest number of a format much narrower than f64, of two the even one.
+fn round_to(format: Format, value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let exponent = ((value.abs().to_bits() >> 52) as i32 - 1023).max(format.least);
+    let last = 2.0_f64.powi(exponent + 1 - format.digits);
+    let rounded = (value / last).round_ties_even() * last;
+    if rounded.abs() > format.largest { f64::INFINITY.copysign(value) } else { rounded }
 }
 
 /// The unit in the last place of 1: what one operation may add, with the oracle's own rounding allowed for.
 pub fn unit(dtype: DType) -> f64 {
-    if dtype == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON }
+    2.0_f64.powi(1 - Format::of(dtype).digits)
 }
 
 /// A bound on what rounding to `dtype` adds to `result`, with `ulps` the accuracy of the operation.
 ///
-/// A result that is infinite or NaN is exact; one that f32 cannot hold may be anything.
+/// A result that is infinite or NaN is exact; one that the type cannot hold may be anything.
 pub fn rounding(dtype: DType, result: f64, ulps: f64) -> f64 {
-    let (largest, smallest) = match dtype {
-        DType::F32 => (f64::from(f32::MAX), f64::from(f32::from_bits(1))),
-        _ => (f64::MAX, f64::from_bits(1)),
-    };
+    let format = Format::of(dtype);
     if !result.is_finite() {
         0.0
-    } else if result.abs() * (1.0 + ulps * unit(dtype)) > largest {
+    } else if result.abs() * (1.0 + ulps * unit(dtype)) > format.largest {
         f64::INFINITY
     } else {
-        ulps * (unit(dtype) * result.abs() + smallest)
+        ulps * (unit(dtype) * result.abs() + format.smallest())
     }
 }
 
@@ -234,11 +286,46 @@ mod tests {
         }
     }
 
+    /// Values that NumPy and the definitions of the formats give.
+    #[test]
+    fn halves_are_rounded_to_the_nearest_and_even() {
+        let tiny = 2.0_f64.powi(-24);
+        let cases = [
+            (DType::F16, 65_519.99, 65_504.0),
+            (DType::F16, 65_520.0, f64::INFINITY),
+            (DType::F16, -1e30, f64::NEG_INFINITY),
+            (DType::F16, 2049.0, 2048.0),
+            (DType::F16, 2051.0, 2052.0),
+            (DType::F16, 0.1, 0.0999755859375),
+            (DType::F16, tiny / 2.0, 0.0),
+            (DType::F16, tiny * 0.500001, tiny),
+            (DType::F16, tiny * 1.5, tiny * 2.0),
+            (DType::F16, tiny * 2.5, tiny * 2.0),
+            (DType::BF16, 257.0, 256.0),
+            (DType::BF16, 259.0, 260.0),
+            (DType::BF16, 0.1, 0.10009765625),
+            (DType::BF16, 3.0e38, 226.0 * 2.0_f64.powi(120)),
+            (DType::BF16, 3.4e38, f64::INFINITY),
+            (DType::BF16, 1e-40, 9.183_549_615_799_121e-41),
+        ];
+        for (dtype, value, expected) in cases {
+            assert_eq!(round(dtype, value), expected, "{value} as {dtype:?}");
+        }
+        assert!(round(DType::F16, f64::NAN).is_nan());
+        assert!(round(DType::F16, -1e-30).is_sign_negative());
+        // Through f64 the bit that breaks the tie would be lost.
+        let above_tie = (1 << 62) + (1 << 54) + 1;
+        assert_eq!(round_int(DType::BF16, above_tie), ((1_i64 << 62) + (1 << 55)) as f64);
+        assert_eq!(round_int(DType::BF16, above_tie - 1), (1_i64 << 62) as f64);
+    }
+
     #[test]
     fn rounding_bounds_what_the_type_loses() {
         for value in [0.1, 1.0 / 3.0, 1e-42, 16_777_217.0] {
             assert!((round(DType::F32, value) - value).abs() <= rounding(DType::F32, value, 1.0), "{value}");
         }
+        assert_eq!(unit(DType::F32), f64::from(f32::EPSILON));
+        assert_eq!(unit(DType::F64), f64::EPSILON);
         assert_eq!(rounding(DType::F32, 1e39, 1.0), f64::INFINITY);
         assert_eq!(rounding(DType::F64, f64::INFINITY, 1.0), 0.0);
     }

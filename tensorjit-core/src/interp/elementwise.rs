@@ -50,6 +50,7 @@ fn exact_error(dtype: DType, scalar: Scalar, args: &[Element]) -> f64 {
 
 /// What the conversion of an exact number to `dtype` adds.
 fn conversion_error(dtype: DType, result: f64) -> f64 {
+    // A result of 16 bits is rounded as a kernel rounds it.
     if dtype == DType::F32 && f64::from(result as f32) != result { rounding(dtype, result, 0.5) } else { 0.0 }
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use tensorjit_runtime::abi::DType;
 
 use super::{Block, Buf, Buffer, For, If, Inst, Kernel, Parallel, Target, Ty};
+use crate::graph::value::round;
 use crate::lanes::{ENTRIES, Lanes, Prim, RepeatBody, Val};
 
 /// What a pure instruction computes; equal keys in one scope are one value.
@@ -431,7 +432,7 @@ impl Builder {
 
 impl Lanes for Builder {
     fn float(&mut self, dtype: DType, value: f64) -> Val {
-        let value = if dtype == DType::F32 { f64::from(value as f32) } else { value };
+        let value = round(dtype, value);
         let ty = Ty { dtype, lanes: 1 };
         self.intern(Key::Float(dtype, value.to_bits()), 0, ty, |v| Inst::Float(v, value))
     }

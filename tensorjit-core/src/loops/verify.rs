@@ -278,13 +278,15 @@ pub(crate) fn arity(prim: Prim) -> usize {
 pub(crate) fn legal(prim: Prim, source: DType, result: DType) -> bool {
     let same = source == result;
     match prim {
-        Prim::Add | Prim::Sub | Prim::Mul => same && source != DType::Bool,
+        Prim::Add | Prim::Sub | Prim::Mul => same && source != DType::Bool && !source.is_half(),
         Prim::FDiv | Prim::Scale | Prim::Fma | Prim::FNeg | Prim::FAbs | Prim::Sqrt => {
-            same && source.is_float()
+            same && source.is_float() && !source.is_half()
         }
-        Prim::Floor | Prim::Ceil | Prim::Trunc | Prim::RoundEven => same && source.is_float(),
-        Prim::Cmp(Cmp::Eq | Cmp::Ne) => result == DType::Bool,
-        Prim::Cmp(_) => result == DType::Bool && source != DType::Bool,
+        Prim::Floor | Prim::Ceil | Prim::Trunc | Prim::RoundEven => {
+            same && source.is_float() && !source.is_half()
+        }
+        Prim::Cmp(Cmp::Eq | Cmp::Ne) => result == DType::Bool && !source.is_half(),
+        Prim::Cmp(_) => result == DType::Bool && source != DType::Bool && !source.is_half(),
         Prim::Select => same,
         Prim::And | Prim::Or | Prim::Xor => same && !source.is_float(),
         Prim::AShr => same && source.is_int() && !source.is_unsigned(),
@@ -293,6 +295,9 @@ pub(crate) fn legal(prim: Prim, source: DType, result: DType) -> bool {
         Prim::Bitcast(to) => {
             let bits = |dtype: DType| if dtype == DType::Bool { 1 } else { 8 * dtype.size() };
             to == result && bits(to) == bits(source)
+        }
+        Prim::Convert(to) if source.is_half() || to.is_half() => {
+            to == result && (same || source == DType::F32 || to == DType::F32)
         }
         Prim::Convert(to) => to == result,
     }

@@ -11,6 +11,8 @@ pub(crate) enum Batch {
     Bool(Vec<bool>),
     /// Integers of a type, within its range.
     Int(DType, Vec<i128>),
+    /// Numbers of `f16` or `bf16`.
+    Half(DType, Vec<f32>),
     /// `f32`.
     F32(Vec<f32>),
     /// `f64`.
@@ -150,6 +152,9 @@ fn int_prim(prim: Prim, dtype: DType, args: &[&[i128]]) -> Batch {
 
 fn convert(value: &Batch, to: DType) -> Batch {
     match (value, to) {
+        (Batch::Half(_, a), DType::F32) => Batch::F32(a.clone()),
+        (Batch::F32(a), DType::F16) => Batch::Half(to, map(a, |a| half::f16::from_f32(a).to_f32())),
+        (Batch::F32(a), DType::BF16) => Batch::Half(to, map(a, |a| half::bf16::from_f32(a).to_f32())),
         (Batch::F32(a), DType::F64) => Batch::F64(map(a, f64::from)),
         (Batch::F64(a), DType::F32) => Batch::F32(map(a, |a| a as f32)),
         (Batch::Int(_, a), DType::F32) => Batch::F32(map(a, |a| a as f32)),
@@ -190,6 +195,9 @@ fn select(mask: &Batch, a: &Batch, b: &Batch) -> Batch {
         (Batch::Int(dtype, a), Batch::Int(other, b)) if dtype == other => {
             Batch::Int(*dtype, choose(mask, a, b))
         }
+        (Batch::Half(dtype, a), Batch::Half(other, b)) if dtype == other => {
+            Batch::Half(*dtype, choose(mask, a, b))
+        }
         (Batch::F32(a), Batch::F32(b)) => Batch::F32(choose(mask, a, b)),
         (Batch::F64(a), Batch::F64(b)) => Batch::F64(choose(mask, a, b)),
         _ => panic!("a select between {a:?} and {b:?}"),
@@ -222,7 +230,7 @@ impl Lanes for Exec {
     fn int(&mut self, dtype: DType, value: i64) -> Val {
         let batch = match dtype {
             DType::Bool => Batch::Bool(vec![value & 1 == 1; self.lanes]),
-            DType::F32 | DType::F64 => panic!("an integer constant of {dtype:?}"),
+            dtype if dtype.is_float() => panic!("an integer constant of {dtype:?}"),
             dtype => Batch::Int(dtype, vec![dtype.wrap(value.into()); self.lanes]),
         };
         self.input(batch)
@@ -247,6 +255,7 @@ impl Lanes for Exec {
                 });
                 int_prim(prim, *dtype, &lanes.collect::<Vec<_>>())
             }
+            (_, Batch::Half(..)) => panic!("{prim:?} of 16 bits"),
             (_, Batch::Bool(_)) => {
                 let args = slices!(Batch::Bool, values);
                 match prim {
@@ -264,7 +273,7 @@ impl Lanes for Exec {
     fn dtype(&self, value: Val) -> DType {
         match self.get(value) {
             Batch::Bool(_) => DType::Bool,
-            Batch::Int(dtype, _) => *dtype,
+            Batch::Int(dtype, _) | Batch::Half(dtype, _) => *dtype,
             Batch::F32(_) => DType::F32,
             Batch::F64(_) => DType::F64,
         }

@@ -104,6 +104,7 @@ fn holds(to: DType, from: DType) -> bool {
     match (from, to) {
         (DType::Bool, _) => true,
         (DType::F32, DType::F64) => true,
+        (from, DType::F32 | DType::F64) if from.is_half() => true,
         (from, to) if from.is_int() && to.is_int() => to.holds(from),
         (from, DType::F32) if from.is_int() => from.size() <= 2,
         (from, DType::F64) if from.is_int() => from.size() <= 4,

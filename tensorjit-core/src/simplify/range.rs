@@ -18,9 +18,13 @@ pub(super) struct Range {
     nan: bool,
 }
 
-/// Magnitudes above are taken for infinite, well before f32 and f64 overflow.
+/// Magnitudes above are taken for infinite, well before the type overflows.
 const fn largest(dtype: DType) -> f64 {
-    if matches!(dtype, DType::F32) { 1e38 } else { 1e300 }
+    match dtype {
+        DType::F32 | DType::BF16 => 1e38,
+        DType::F16 => 6e4,
+        _ => 1e300,
+    }
 }
 
 impl Range {

@@ -20,7 +20,7 @@ pub(super) fn read(literal: &Literal) -> Result<ExprKind, BadLiteral> {
         return bad("this literal is too long", "numbers have no more digits than their types can hold");
     }
     match syn::Lit::new(literal.clone()) {
-        syn::Lit::Int(int) if matches!(int.suffix(), "f32" | "f64") => {
+        syn::Lit::Int(int) if matches!(int.suffix(), "f16" | "bf16" | "f32" | "f64") => {
             float(int.base10_digits(), int.suffix())
         }
         syn::Lit::Int(int) => integer(int.base10_digits(), int.suffix()),
@@ -56,11 +56,12 @@ fn float(digits: &str, suffix: &str) -> Result<ExprKind, BadLiteral> {
     if let Some(dtype) = dtype.filter(|dtype| !dtype.is_float()) {
         return bad(
             format!("a number with a point has no type `{}`", dtype.name()),
-            "suffixes of floats are `f32` and `f64`",
+            "suffixes of floats are `f32`, `f64`, `f16` and `bf16`",
         );
     }
     let finite = match dtype {
         Some(DType::F32) => digits.parse::<f32>().is_ok_and(f32::is_finite),
+        // Those of 16 bits are rounded where they are given a type.
         _ => digits.parse::<f64>().is_ok_and(f64::is_finite),
     };
     if !finite {

@@ -230,9 +230,9 @@ fn parameter(face: &TokenStream, place: Place, argument: &Argument) -> TokenStre
     let name = &argument.name;
     let ty = match (argument.role, &argument.layout) {
         (Role::State | Role::Output, layout) => mutable(face, place, layout),
-        (Role::Input, Layout::Tensor(ty)) if ty.shape.is_empty() => element(ty.dtype),
+        (Role::Input, Layout::Tensor(ty)) if ty.shape.is_empty() => element(face, ty.dtype),
         (Role::Input, Layout::Tensor(ty)) => {
-            let (element, dimension) = (element(ty.dtype), dimension(face, ty.rank()));
+            let (element, dimension) = (element(face, ty.dtype), dimension(face, ty.rank()));
             quote!(impl #face::Arg<'a, #element, #dimension>)
         }
         (Role::Input, layout) => {
@@ -258,11 +258,11 @@ fn describe(face: &TokenStream, name: &Ident, layout: &Layout, role: Role) -> To
 fn mutable(face: &TokenStream, place: Place, layout: &Layout) -> TokenStream {
     match layout {
         Layout::Tensor(ty) if ty.shape.is_empty() => {
-            let element = element(ty.dtype);
+            let element = element(face, ty.dtype);
             quote!(&mut #element)
         }
         Layout::Tensor(ty) => {
-            let (element, dimension) = (element(ty.dtype), dimension(face, ty.rank()));
+            let (element, dimension) = (element(face, ty.dtype), dimension(face, ty.rank()));
             quote!(impl #face::ArgMut<'a, #element, #dimension>)
         }
         layout => {
@@ -275,9 +275,9 @@ fn mutable(face: &TokenStream, place: Place, layout: &Layout) -> TokenStream {
 /// The type of a result.
 fn owned(face: &TokenStream, place: Place, layout: &Layout) -> TokenStream {
     match layout {
-        Layout::Tensor(ty) if ty.shape.is_empty() => element(ty.dtype),
+        Layout::Tensor(ty) if ty.shape.is_empty() => element(face, ty.dtype),
         Layout::Tensor(ty) => {
-            let (element, dimension) = (element(ty.dtype), dimension(face, ty.rank()));
+            let (element, dimension) = (element(face, ty.dtype), dimension(face, ty.rank()));
             quote!(#face::ndarray::Array<#element, #dimension>)
         }
         Layout::Struct(layout) => {
@@ -296,9 +296,10 @@ pub(super) fn field(face: &TokenStream, layout: &Layout) -> TokenStream {
     owned(face, Place::Outside, layout)
 }
 
-pub(super) fn element(dtype: DType) -> TokenStream {
+/// The Rust type of an element.
+pub(super) fn element(face: &TokenStream, dtype: DType) -> TokenStream {
     let name = own(dtype.name());
-    quote!(::core::primitive::#name)
+    if dtype.is_half() { quote!(#face::__private::half::#name) } else { quote!(::core::primitive::#name) }
 }
 
 fn dimension(face: &TokenStream, rank: usize) -> TokenStream {

@@ -7,6 +7,7 @@ use quote::{format_ident, quote};
 use tensorjit_core::syntax::ast::{ExprKind, Extent, Function, Generic, Struct, TypeExpr, TypeKind};
 use tensorjit_runtime::abi::DType;
 
+use super::shells::element;
 use super::{docs, own, public};
 
 /// The structs that a block with errors names.
@@ -206,7 +207,7 @@ impl Names<'_> {
     /// A parameter's type; what is no type of the language takes anything.
     fn parameter(&self, ty: &TypeExpr, mutable: bool) -> TokenStream {
         let face = self.face;
-        match (tensor(ty), mutable) {
+        match (tensor(face, ty), mutable) {
             (Some((element, 0)), false) => element,
             (Some((element, 0)), true) => quote!(&mut #element),
             (Some((element, rank)), false) => {
@@ -232,7 +233,7 @@ impl Names<'_> {
             let items = items.iter().map(|item| self.value(item));
             return quote!((#(#items,)*));
         }
-        match tensor(ty) {
+        match tensor(face, ty) {
             Some((element, 0)) => element,
             Some((element, rank)) => {
                 let dimension = dimension(rank);
@@ -266,9 +267,8 @@ fn dimension(rank: usize) -> Ident {
 }
 
 /// Element type and rank, where they are legal.
-fn tensor(ty: &TypeExpr) -> Option<(TokenStream, usize)> {
+fn tensor(face: &TokenStream, ty: &TypeExpr) -> Option<(TokenStream, usize)> {
     let TypeKind::Tensor { elem, shape } = &ty.kind else { return None };
     let dtype = DType::ALL.into_iter().find(|dtype| dtype.name() == elem.text)?;
-    let name = own(dtype.name());
-    (shape.len() <= tensorjit_runtime::arg::MAX_RANK).then(|| (quote!(::core::primitive::#name), shape.len()))
+    (shape.len() <= tensorjit_runtime::arg::MAX_RANK).then(|| (element(face, dtype), shape.len()))
 }

@@ -1,4 +1,6 @@
 //! NumPy's format: what `numpy.savez` writes and `numpy.load` reads.
+//!
+//! It has no `bf16`, so that the floats of 16 bits stand in a file as those of 32 that they are.
 
 use std::fs::File;
 use std::path::Path;
@@ -8,7 +10,8 @@ use ndarray_npy::{NpzReader, NpzWriter, ReadNpyError, ReadNpzError, ReadableElem
 
 use super::{FileError, Loaded, Problem, load as load_leaves};
 use crate::abi::DType;
-use crate::elements::for_elements;
+use crate::elements::for_primitive_elements;
+use crate::half::{bf16, f16};
 use crate::leaves::{Leaf, Leaves};
 
 /// Saves all leaves.
@@ -53,6 +56,8 @@ macro_rules! arrays {
         fn add(npz: &mut NpzWriter<File>, name: String, leaf: &Leaf<'_>) -> Result<(), Problem> {
             match leaf {
                 $(Leaf::$variant(view) => npz.add_array(name, view),)*
+                Leaf::F16(view) => npz.add_array(name, &view.mapv(f16::to_f32)),
+                Leaf::BF16(view) => npz.add_array(name, &view.mapv(bf16::to_f32)),
             }
             .map_err(Problem::file)
         }
@@ -60,11 +65,13 @@ macro_rules! arrays {
         fn read_array(npz: &mut NpzReader<File>, leaf: &str, expected: DType) -> Result<Loaded, Problem> {
             Ok(match expected {
                 $(DType::$variant => Loaded::$variant(array(npz, leaf, expected)?),)*
+                DType::F16 => Loaded::F16(array(npz, leaf, expected)?.mapv(f16::from_f32)),
+                DType::BF16 => Loaded::BF16(array(npz, leaf, expected)?.mapv(bf16::from_f32)),
             })
         }
     };
 }
-for_elements!(arrays);
+for_primitive_elements!(arrays);
 
 fn array<T: ReadableElement>(
     npz: &mut NpzReader<File>,

@@ -68,6 +68,8 @@ fn dtype(dtype: DType) -> Dtype {
         DType::U64 => Dtype::U64,
         DType::F32 => Dtype::F32,
         DType::F64 => Dtype::F64,
+        DType::F16 => Dtype::F16,
+        DType::BF16 => Dtype::BF16,
     }
 }
 
@@ -100,7 +102,7 @@ macro_rules! numbers {
         }
     )* };
 }
-numbers!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
+numbers!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64, crate::half::f16, crate::half::bf16);
 
 /// The elements row by row.
 fn bytes<T: Bytes<N>, const N: usize>(view: &ArrayViewD<'_, T>) -> Vec<u8> {

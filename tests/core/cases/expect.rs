@@ -143,7 +143,7 @@ impl Number {
             Tolerance::Any => true,
             Tolerance::Exact => same || rounded,
             Tolerance::Near => {
-                let units = if dtype == DType::F32 { 1e-6 } else { 1e-14 };
+                let units = if dtype == DType::F64 { 1e-14 } else { 1e-6 };
                 same || rounded || (e - f).abs() <= room + units * e.abs()
             }
         }

@@ -6,6 +6,7 @@
 mod calls;
 mod control;
 mod dims;
+mod half;
 mod memory;
 mod prim;
 mod rare;
@@ -185,8 +186,12 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
     fn inst(&mut self, inst: &'k Inst) -> Result<(), Bug> {
         let (result, value) = match inst {
             Inst::Float(result, value) => {
-                let ty = self.scalar(self.ty(*result).dtype).into_float_type();
-                (*result, ty.const_float(*value).into())
+                let dtype = self.ty(*result).dtype;
+                let constant = match self.scalar(dtype) {
+                    BasicTypeEnum::FloatType(ty) => ty.const_float(*value).into(),
+                    ty => ty.into_int_type().const_int(half_bits(dtype, *value), false).into(),
+                };
+                (*result, constant)
             }
             Inst::Int(result, value) => (*result, self.int(self.ty(*result).dtype, *value)),
             Inst::Symbol(result, symbol) => (*result, self.symbol(*symbol)?.into()),
@@ -299,12 +304,29 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
         match dtype {
             DType::Bool => self.context.bool_type().into(),
             DType::I8 | DType::U8 => self.context.i8_type().into(),
-            DType::I16 | DType::U16 => self.context.i16_type().into(),
+            // Of the floats of 16 bits registers hold the bits.
+            DType::I16 | DType::U16 | DType::F16 | DType::BF16 => self.context.i16_type().into(),
             DType::I32 | DType::U32 => self.context.i32_type().into(),
             DType::I64 | DType::U64 => self.context.i64_type().into(),
             DType::F32 => self.context.f32_type().into(),
             DType::F64 => self.context.f64_type().into(),
         }
+    }
+}
+
+/// The bits of a number that has been rounded to `f16` or `bf16`.
+fn half_bits(dtype: DType, value: f64) -> u64 {
+    let single = u64::from((value as f32).to_bits());
+    if dtype == DType::BF16 || value.is_nan() {
+        return single >> 16;
+    }
+    let sign = single >> 16 & 0x8000;
+    // Below the least normal number the bits count its fraction.
+    let least = 2.0_f64.powi(-14);
+    sign | match value.abs() {
+        f64::INFINITY => 0x7c00,
+        small if small < least => (small * 2.0_f64.powi(24)) as u64,
+        _ => ((single & 0x7fff_ffff) - ((127 - 15) << 23)) >> 13,
     }
 }
 

@@ -63,7 +63,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         })
     }
 
-    fn select(
+    pub(super) fn select(
         &self,
         mask: BasicValueEnum<'ctx>,
         a: BasicValueEnum<'ctx>,
@@ -129,6 +129,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         let wider = ty.dtype.size() > source.size();
         let opcode = match (source, ty.dtype) {
             (from, to) if from == to => return Ok(a),
+            (from, _) if from.is_half() => return self.widen_half(from, a, ty.lanes),
+            (_, to) if to.is_half() => return self.round_to_half(to, a, ty.lanes),
             (_, DType::Bool) => return self.compare(Cmp::Ne, source, a, a.get_type().const_zero()),
             (DType::Bool, to) if to.is_float() => {
                 let one = self.scalar(to).into_float_type().const_float(1.0);

@@ -139,6 +139,34 @@ fn operations_compute_what_they_say() {
     }
 }
 
+/// Every float of 16 bits becomes the `f32` of its value, and around all of them `f32` is rounded to nearest and even.
+#[test]
+fn floats_of_16_bits_are_converted_exactly() {
+    for target in runnable() {
+        for (dtype, lanes) in [DType::F16, DType::BF16].into_iter().flat_map(|d| [1, 8, 16].map(|l| (d, l))) {
+            let rows = [(dtype, DType::F32), (DType::F32, dtype)].map(|(source, result)| Row {
+                prim: Prim::Convert(result),
+                source,
+                result,
+            });
+            let kernels = rows.map(|row| (format!("to_{}", row.result.name()), row.kernel(&target, lanes)));
+            let compiled = Compiled::of(&kernels);
+            let samples = [
+                scalar::halves(dtype).map(|half| vec![half]).collect::<Vec<_>>(),
+                scalar::around_halves(dtype).map(|single| vec![single]).collect(),
+            ];
+            for ((row, (symbol, _)), samples) in rows.iter().zip(&kernels).zip(samples) {
+                let results = compiled.map(symbol, &samples, row.result);
+                for (args, found) in samples.iter().zip(results) {
+                    let expected = eval(row.prim, args, target.fma).expect("it is defined");
+                    let same = expected.same(found);
+                    assert!(same, "{row:?} of {args:?}: {found:?}, not {expected:?}, {:?}", target.level);
+                }
+            }
+        }
+    }
+}
+
 /// No operation makes an object import more than it may, on any target, also those this machine cannot run.
 #[test]
 fn operations_import_nothing() {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use half::{bf16, f16};
 use tensorjit_runtime::abi::DType;
 
 use crate::graph::value;
@@ -12,6 +13,8 @@ use crate::lanes::{Cmp, Prim};
 pub(super) enum Scalar {
     Bool(bool),
     Int(DType, i128),
+    /// The bits of a float of 16.
+    Half(DType, u16),
     F32(f32),
     F64(f64),
 }
@@ -61,6 +64,7 @@ pub(super) fn specials(dtype: DType) -> Vec<Scalar> {
         DType::Bool => vec![Bool(false), Bool(true)],
         DType::F32 => floats.iter().map(|x| F32(*x as f32)).collect(),
         DType::F64 => floats.iter().map(|x| F64(*x)).collect(),
+        DType::F16 | DType::BF16 => floats.iter().map(|x| Scalar::of(dtype, *x)).collect(),
         dtype => {
             let (least, greatest) = dtype.bounds();
             let wrapped = ints.iter().chain(&long).map(|x| dtype.wrap((*x).into()));
@@ -70,11 +74,29 @@ pub(super) fn specials(dtype: DType) -> Vec<Scalar> {
     }
 }
 
+/// Every float of 16 bits.
+pub(super) fn halves(dtype: DType) -> impl Iterator<Item = Scalar> {
+    (0..=u16::MAX).map(move |bits| Half(dtype, bits))
+}
+
+/// Every float of 16 bits as one of 32, what lies in the middle between it and the next, and the floats beside that.
+pub(super) fn around_halves(dtype: DType) -> impl Iterator<Item = Scalar> {
+    halves(dtype).flat_map(move |half| {
+        let next = match half {
+            Half(_, bits) => Half(dtype, bits.wrapping_add(1)),
+            other => other,
+        };
+        let middle = half.single() / 2.0 + next.single() / 2.0;
+        [half.single(), middle, middle.next_up(), middle.next_down()].map(F32)
+    })
+}
+
 impl Scalar {
     pub(super) fn bytes(self) -> Vec<u8> {
         match self {
             Bool(x) => vec![x.into()],
             Int(dtype, x) => x.to_le_bytes()[..dtype.size()].into(),
+            Half(_, bits) => bits.to_ne_bytes().into(),
             F32(x) => x.to_ne_bytes().into(),
             F64(x) => x.to_ne_bytes().into(),
         }
@@ -89,6 +111,7 @@ impl Scalar {
             }
             DType::F32 => F32(f32::from_ne_bytes(bytes.try_into().expect(wrong))),
             DType::F64 => F64(f64::from_ne_bytes(bytes.try_into().expect(wrong))),
+            DType::F16 | DType::BF16 => Half(dtype, u16::from_ne_bytes(bytes.try_into().expect(wrong))),
             dtype => {
                 assert_eq!(bytes.len(), dtype.size(), "{wrong}");
                 let number = bytes.iter().rev().fold(0, |number, byte| number << 8 | i128::from(*byte));
@@ -103,6 +126,8 @@ impl Scalar {
             DType::Bool => Bool(value < 0.5),
             DType::F32 => F32(value as f32),
             DType::F64 => F64(value),
+            DType::F16 => Half(dtype, f16::from_f64(value).to_bits()),
+            DType::BF16 => Half(dtype, bf16::from_f64(value).to_bits()),
             dtype => {
                 let (least, greatest) = dtype.bounds();
                 Int(dtype, (value as i128).clamp(least, greatest))
@@ -115,8 +140,18 @@ impl Scalar {
         match self {
             Bool(x) => value::Scalar::Bool(x),
             Int(_, x) => value::Scalar::Int(x),
+            Half(..) => value::Scalar::Float(self.single().into()),
             F32(x) => value::Scalar::Float(x.into()),
             F64(x) => value::Scalar::Float(x),
+        }
+    }
+
+    /// The value of a float of 16 bits.
+    fn single(self) -> f32 {
+        match self {
+            Half(DType::F16, bits) => f16::from_bits(bits).to_f32(),
+            Half(_, bits) => bf16::from_bits(bits).to_f32(),
+            other => panic!("{other:?} has not 16 bits"),
         }
     }
 
@@ -125,6 +160,7 @@ impl Scalar {
         match (self, other) {
             (F32(a), F32(b)) if a.is_nan() => b.is_nan(),
             (F64(a), F64(b)) if a.is_nan() => b.is_nan(),
+            (Half(..), Half(..)) if self.single().is_nan() => other.single().is_nan(),
             _ => self.bytes() == other.bytes(),
         }
     }
@@ -252,6 +288,12 @@ fn convert(a: Scalar, to: DType) -> Option<Scalar> {
         (x.is_finite() && (least..=greatest).contains(&number)).then_some(Int(to, number))
     };
     Some(match (a, to) {
+        (Half(from, _), to) if from == to => a,
+        (Half(..), DType::F32) => F32(a.single()),
+        (F32(x), DType::F16) => Half(to, f16::from_f32(x).to_bits()),
+        (F32(x), DType::BF16) => Half(to, bf16::from_f32(x).to_bits()),
+        (Half(..), _) => return None,
+        (_, to) if to.is_half() => return None,
         (Bool(x), DType::Bool) => Bool(x),
         (Bool(x), DType::F32) => F32(x.into()),
         (Bool(x), DType::F64) => F64(x.into()),

@@ -20,6 +20,8 @@ pub(super) fn row(to: DType) -> &'static Row {
         DType::U64 => &TO_U64,
         DType::F32 => &TO_F32,
         DType::F64 => &TO_F64,
+        DType::F16 => &TO_F16,
+        DType::BF16 => &TO_BF16,
     }
 }
 
@@ -106,3 +108,17 @@ static TO_F32: Row = to_float("cast_f32", DType::F32, "The nearest float of 32 b
 static TO_F64: Row = to_float("cast_f64", DType::F64, "The nearest float of 64 bits.", |l, from, x| {
     cast(l, from, DType::F64, x[0])
 });
+
+static TO_F16: Row = to_float(
+    "cast_f16",
+    DType::F16,
+    "The nearest float of 16 bits, 5 of them the exponent; infinite from 65520 on.",
+    |l, from, x| cast(l, from, DType::F16, x[0]),
+);
+
+static TO_BF16: Row = to_float(
+    "cast_bf16",
+    DType::BF16,
+    "The nearest float of 16 bits, 8 of them the exponent.",
+    |l, from, x| cast(l, from, DType::BF16, x[0]),
+);

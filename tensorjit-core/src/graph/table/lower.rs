@@ -102,6 +102,12 @@ pub(super) fn float_mod(l: &mut dyn Lanes, dtype: DType, a: Val, b: Val) -> Val 
 pub(super) fn cast(l: &mut dyn Lanes, from: DType, to: DType, x: Val) -> Val {
     if from == to {
         x
+    } else if from.is_half() {
+        let single = l.prim(Prim::Convert(DType::F32), &[x]);
+        cast(l, DType::F32, to, single)
+    } else if to.is_half() {
+        let single = odd_single(l, from, x);
+        l.prim(Prim::Convert(to), &[single])
     } else if to == DType::Bool {
         let zero = number(l, from, 0);
         l.cmp(Cmp::Ne, x, zero)
@@ -110,6 +116,54 @@ pub(super) fn cast(l: &mut dyn Lanes, from: DType, to: DType, x: Val) -> Val {
     } else {
         l.prim(Prim::Convert(to), &[x])
     }
+}
+
+/// A number as an `f32` that may be rounded again to far fewer digits as if it had not been rounded here: what is not
+/// exact is one of the two nearest, the odd one, which is no tie of the second rounding.
+fn odd_single(l: &mut dyn Lanes, from: DType, x: Val) -> Val {
+    let exact = match from {
+        DType::F32 => return x,
+        DType::F64 => x,
+        DType::I64 | DType::U64 => {
+            let tame = sticky(l, from, x);
+            l.prim(Prim::Convert(DType::F64), &[tame])
+        }
+        DType::I32 | DType::U32 => l.prim(Prim::Convert(DType::F64), &[x]),
+        _ => return l.prim(Prim::Convert(DType::F32), &[x]),
+    };
+    let nearest = l.prim(Prim::Convert(DType::F32), &[exact]);
+    let back = l.prim(Prim::Convert(DType::F64), &[nearest]);
+    let (reached, wanted) = (l.fabs(back), l.fabs(exact));
+    let beyond = l.cmp(Cmp::Gt, reached, wanted);
+    let inexact = l.cmp(Cmp::Ne, back, exact);
+    let bits = l.bitcast(DType::I32, nearest);
+    let one = l.int(DType::I32, 1);
+    let below = l.sub(bits, one);
+    let toward_zero = l.select(beyond, below, bits);
+    let odd = l.or(toward_zero, one);
+    let found = l.select(inexact, odd, bits);
+    // Of NaN, which differs from itself, the low bit does not matter.
+    l.bitcast(DType::F32, found)
+}
+
+/// An integer of 64 bits that `f64` holds: of a large one, the lowest bits are one that stands for all of them.
+fn sticky(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
+    let (mask, zero) = (l.int(dtype, 0xffff), l.int(dtype, 0));
+    let low = l.and(x, mask);
+    let high = l.xor(x, low);
+    let some = l.cmp(Cmp::Ne, low, zero);
+    let bit = l.int(dtype, 0x8000);
+    let bit = l.select(some, bit, zero);
+    let rounded = l.or(high, bit);
+    // Numbers of up to 52 bits are exact.
+    let limit = l.int(dtype, 1 << 52);
+    let mut small = l.cmp(Cmp::Lt, x, limit);
+    if !dtype.is_unsigned() {
+        let limit = l.int(dtype, -(1 << 52));
+        let above = l.cmp(Cmp::Gt, x, limit);
+        small = l.and(small, above);
+    }
+    l.select(small, x, rounded)
 }
 
 /// Float to integer: the conversion sees only what is in range.

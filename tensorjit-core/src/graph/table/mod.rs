@@ -52,6 +52,8 @@ macro_rules! functions {
                 Ew::Cast(DType::U64),
                 Ew::Cast(DType::F32),
                 Ew::Cast(DType::F64),
+                Ew::Cast(DType::F16),
+                Ew::Cast(DType::BF16),
             ];
 
             /// What is known of the function.

@@ -180,7 +180,7 @@ pub(super) static NEXTAFTER: Row = Row {
     form: Form::Call,
     doc: "The float next to `x` on the way to `y`; `y` where they are equal.",
     operands: &[operand("x", -3.0, 3.0), operand("y", -3.0, 3.0)],
-    types: TypeRule::Float,
+    types: TypeRule::OwnFloat,
     eval: Eval::Typed(|dtype, x| match (dtype, x) {
         (DType::F64, [Scalar::Float(x), Scalar::Float(y)]) => Some(Scalar::Float(libm::nextafter(*x, *y))),
         (_, [Scalar::Float(x), Scalar::Float(y)]) => {

@@ -5,6 +5,7 @@ use tensorjit_runtime::abi::DType;
 use super::formula::Formula;
 use super::{Scalar, wrap};
 use crate::diag::Bug;
+use crate::graph::value::{round, round_int};
 use crate::lanes::{Lanes, Val};
 
 /// Everything that is known of an elementwise function.
@@ -73,6 +74,8 @@ pub enum TypeRule {
     Number,
     /// Floats of one type to the same type.
     Float,
+    /// Floats of one type that is computed as itself, to the same type.
+    OwnFloat,
     /// Integers of one type, or bools, to the same type.
     Bits,
     /// Integers of one type to the same type.
@@ -93,23 +96,33 @@ pub enum TypeRule {
     Cast(DType),
 }
 
-/// All types by their order: bool, the integers, the floats.
+/// All types by their order: bool, the integers, the floats, those that are computed as others.
 const TYPES: &[DType] = &DType::ALL;
 const BITS: &[DType] = TYPES.split_at(9).0;
 const INTEGERS: &[DType] = BITS.split_at(1).1;
-const NUMBERS: &[DType] = TYPES.split_at(1).1;
-const FLOATS: &[DType] = TYPES.split_at(9).1;
+const COMPUTED: &[DType] = TYPES.split_at(11).0;
+const NUMBERS: &[DType] = COMPUTED.split_at(1).1;
+const FLOATS: &[DType] = COMPUTED.split_at(9).1;
 
 impl TypeRule {
     /// The element types that the operands may have; of [`TypeRule::Select`], the second and third.
     pub const fn accepts(self) -> &'static [DType] {
         match self {
             TypeRule::Number | TypeRule::Order => NUMBERS,
-            TypeRule::Float | TypeRule::FloatTest | TypeRule::ToBits => FLOATS,
+            TypeRule::Float | TypeRule::OwnFloat | TypeRule::FloatTest | TypeRule::ToBits => FLOATS,
             TypeRule::Int => INTEGERS,
             TypeRule::FromBits => &[DType::I32, DType::I64, DType::U32, DType::U64],
             TypeRule::Bits => BITS,
-            TypeRule::Equality | TypeRule::Select | TypeRule::Cast(_) => &DType::ALL,
+            TypeRule::Equality => COMPUTED,
+            TypeRule::Select | TypeRule::Cast(_) => TYPES,
+        }
+    }
+
+    /// Whether the language applies it to the type: directly, or as what the type is computed as.
+    pub fn takes(self, dtype: DType) -> bool {
+        match self {
+            TypeRule::ToBits | TypeRule::OwnFloat => self.accepts().contains(&dtype),
+            _ => self.accepts().contains(&dtype.computed()),
         }
     }
 
@@ -124,7 +137,12 @@ impl TypeRule {
     /// The element type of the result, where the function works on `dtype`.
     pub const fn result(self, dtype: DType) -> DType {
         match self {
-            TypeRule::Number | TypeRule::Float | TypeRule::Bits | TypeRule::Int | TypeRule::Select => dtype,
+            TypeRule::Number
+            | TypeRule::Float
+            | TypeRule::OwnFloat
+            | TypeRule::Bits
+            | TypeRule::Int
+            | TypeRule::Select => dtype,
             TypeRule::ToBits => match dtype {
                 DType::F32 => DType::U32,
                 _ => DType::U64,
@@ -143,6 +161,7 @@ impl TypeRule {
         match self {
             TypeRule::Number => "numbers",
             TypeRule::Float => "floats",
+            TypeRule::OwnFloat => "`f32` and `f64`",
             TypeRule::Bits => "integers and bools",
             TypeRule::Int => "integers",
             TypeRule::ToBits => "floats, to integers",
@@ -251,6 +270,8 @@ fn cast(to: DType, x: Scalar) -> Scalar {
         (DType::Bool, Scalar::Int(value)) => Scalar::Bool(value != 0),
         (DType::Bool, Scalar::Float(value)) => Scalar::Bool(value != 0.0),
         (DType::F32 | DType::F64, value) => Scalar::Float(value.to_f64()),
+        (to, Scalar::Int(value)) if to.is_half() => Scalar::Float(round_int(to, value)),
+        (to, value) if to.is_half() => Scalar::Float(round(to, value.to_f64())),
         (_, Scalar::Bool(value)) => Scalar::Int(i128::from(value)),
         (_, Scalar::Int(value)) => Scalar::Int(wrap(to, value)),
         (_, Scalar::Float(value)) => {

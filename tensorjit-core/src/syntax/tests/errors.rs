@@ -457,11 +457,11 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("fn f() { 1usize }", &[
         "1:10 literal: `usize` is not a type of numbers here | suffixes are the types of numbers, such as `f32` and `i64`; without one a literal takes the type of what it meets",
     ]),
-    ("fn f() { 1.0f16 }", &[
-        "1:10 literal: `f16` is not a type of numbers here | suffixes are the types of numbers, such as `f32` and `i64`; without one a literal takes the type of what it meets",
+    ("fn f() { 1.0f8 }", &[
+        "1:10 literal: `f8` is not a type of numbers here | suffixes are the types of numbers, such as `f32` and `i64`; without one a literal takes the type of what it meets",
     ]),
     ("fn f() { 1.5i32 }", &[
-        "1:10 literal: a number with a point has no type `i32` | suffixes of floats are `f32` and `f64`",
+        "1:10 literal: a number with a point has no type `i32` | suffixes of floats are `f32`, `f64`, `f16` and `bf16`",
     ]),
     ("fn f() { 1e999 }", &[
         "1:10 literal: this number is beyond the greatest finite `f64` | infinity is written `1.0 / 0.0`",

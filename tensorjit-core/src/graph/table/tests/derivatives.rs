@@ -18,9 +18,12 @@ fn partials(ew: Ew, args: &[f64]) -> Vec<f64> {
 fn derivatives_are_those_of_central_differences() {
     let mut random = Random(7);
     let step = 1e-4;
-    // The bits of a float are no function of it that has a derivative.
-    let with_floats =
-        |ew: &&Ew| ew.row().types.accepts().contains(&DType::F64) && ew.row().types != TypeRule::ToBits;
+    // The bits of a float are no function of it that has a derivative, and to differences one rounded to 16 bits is none.
+    let with_floats = |ew: &&Ew| {
+        ew.row().types.accepts().contains(&DType::F64)
+            && ew.row().types != TypeRule::ToBits
+            && !matches!(ew, Ew::Cast(to) if to.is_half())
+    };
     for ew in Ew::ALL.iter().copied().filter(|ew| with_floats(&ew)) {
         for _ in 0..200 {
             let args = sample(ew, &mut random);
@@ -99,7 +102,9 @@ fn linear_rows_are_linear_in_what_they_name() {
                 second[*position] = b[*position];
             }
             let error = value(*ew, &sum) - value(*ew, &a) - value(*ew, &second);
-            assert!(error.abs() < 1e-14, "{ew:?} of {a:?} and {b:?}");
+            // To 16 bits each of the three is rounded.
+            let room = if matches!(ew, Ew::Cast(to) if to.is_half()) { 0.1 } else { 1e-14 };
+            assert!(error.abs() < room, "{ew:?} of {a:?} and {b:?}");
         }
     }
 }

@@ -102,6 +102,9 @@ fn batch(dtype: DType, scalars: &[Scalar]) -> Batch {
     let int = |scalar: &Scalar| if let Scalar::Int(value) = scalar { *value } else { 0 };
     match dtype {
         DType::Bool => Batch::Bool(scalars.iter().map(|scalar| *scalar == Scalar::Bool(true)).collect()),
+        DType::F16 | DType::BF16 => {
+            Batch::Half(dtype, scalars.iter().map(|scalar| scalar.to_f64() as f32).collect())
+        }
         DType::F32 => Batch::F32(scalars.iter().map(|scalar| scalar.to_f64() as f32).collect()),
         DType::F64 => Batch::F64(scalars.iter().map(|scalar| scalar.to_f64()).collect()),
         dtype => Batch::Int(dtype, scalars.iter().map(int).collect()),
@@ -113,7 +116,9 @@ fn scalars(batch: &Batch) -> Vec<Scalar> {
     match batch {
         Batch::Bool(values) => values.iter().map(|value| Scalar::Bool(*value)).collect(),
         Batch::Int(_, values) => values.iter().map(|value| Scalar::Int(*value)).collect(),
-        Batch::F32(values) => values.iter().map(|value| Scalar::Float(f64::from(*value))).collect(),
+        Batch::Half(_, values) | Batch::F32(values) => {
+            values.iter().map(|value| Scalar::Float(f64::from(*value))).collect()
+        }
         Batch::F64(values) => values.iter().map(|value| Scalar::Float(*value)).collect(),
     }
 }

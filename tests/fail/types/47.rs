@@ -1,0 +1,9 @@
+use tensorjit::tensor_fn;
+
+tensor_fn! {
+    pub fn f(x: f16[3]) -> f16[3] {
+        x * 70000
+    }
+}
+
+fn main() {}
