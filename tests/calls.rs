@@ -49,7 +49,7 @@ tensor_fn! {
     /// Bytes in and out, wide sums, and indices that are checked.
     pub fn histogram<N, M>(x: u8[N, M], index: u16[N], large: &mut u64) -> (u8[N, M], i8, i16[256], u64[N]) where N >= 1 {
         large = large + sum(x as u64);
-        let counts = scatter_add(zeros([256]), reshape(x, [N * M]), ones([N * M]));
+        let counts = scatter_add(zeros([256], dtype = i16), reshape(x, [N * M]), ones([N * M]));
         (x + 200, -1, counts, (iota(N) as u64)[index] + large)
     }
 
