@@ -56,9 +56,17 @@ fn computes(op: &Op) -> bool {
     match op {
         Op::Elementwise(row) => !matches!(row, Ew::Select | Ew::Cast(_)),
         Op::Scatter(scatter) => scatter.combine != Combine::Set,
-        Op::Iota(_) | Op::Reduce(_) | Op::ArgReduce(_) | Op::Contract(_) | Op::Cumulate(_) | Op::Sort(_) => {
-            true
-        }
+        Op::Iota(_)
+        | Op::Reduce(_)
+        | Op::ArgReduce(_)
+        | Op::Contract(_)
+        | Op::Cumulate(_)
+        | Op::Sort(_)
+        | Op::Cholesky(_)
+        | Op::TriangularSolve(_)
+        | Op::Solve(_)
+        | Op::Determinant(_)
+        | Op::Lu(_) => true,
         Op::Input(_)
         | Op::Constant(_)
         | Op::DimValue(_)
