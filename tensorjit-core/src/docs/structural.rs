@@ -94,7 +94,7 @@ pub(super) const STRUCTURAL: &[Structural] = &[
     Structural {
         variants: &["Window"],
         op: "window",
-        written: "`windows`, `conv`, `max_pool`, `avg_pool`",
+        written: "`windows`, `conv`, `conv_transpose`, `max_pool`, `avg_pool`, `sum_pool`, `lp_pool`",
         types: "any",
         doc: "The windows of an axis: of one for each tap, every so many positions; or from windows back to positions.",
         derivative: "linear; its transpose reads the windows that a position is in",

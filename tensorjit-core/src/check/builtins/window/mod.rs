@@ -27,7 +27,7 @@ pub(in super::super) fn windows(checker: &mut Checker<'_>, call: &Call<'_>) -> C
     let size = checker.value_dim(&size.value, "the size of a window", size.expr.span)?;
     let stride = checker.steps(stride.as_ref(), 1, "stride")?[0];
     let dilation = checker.steps(dilation.as_ref(), 1, "dilation")?[0];
-    let (low, high, beyond) = (Dim::default(), Dim::default(), Dim::default());
-    let walk = Walk { size, stride, dilation, low, high, beyond };
+    let none = Dim::default;
+    let walk = Walk { size, stride, dilation, low: none(), high: none(), beyond: none(), count: None };
     Ok(Value::Node(checker.windowed(node, axis, &walk, call.at)?))
 }

@@ -112,7 +112,7 @@ impl Checker<'_> {
             self.same_borders(call, spatial, padding.as_ref(), &mut walks)?;
         }
         if self.flag(ceil.as_ref(), "ceil_mode")? {
-            self.round_up(spatial, &mut walks);
+            self.round_up(spatial, &mut walks, size.expr.span)?;
         }
         Ok((node, walks))
     }

@@ -13,6 +13,8 @@ use crate::graph::ops::window::Window;
 use crate::graph::{NodeId, Op};
 use tensorjit_runtime::abi::Relation;
 
+const FITS: &str = "a window must fit into its axis with its borders";
+
 /// How windows lie along one axis.
 #[derive(Clone)]
 pub(super) struct Walk {
@@ -24,6 +26,8 @@ pub(super) struct Walk {
     pub(super) high: Dim,
     /// What the last window reaches beyond both.
     pub(super) beyond: Dim,
+    /// How many windows there are, where that does not follow from the rest.
+    pub(super) count: Option<Dim>,
 }
 
 impl Walk {
@@ -58,6 +62,7 @@ impl Checker<'_> {
                 low,
                 high,
                 beyond: Dim::default(),
+                count: None,
             })
             .collect();
         self.same_borders(call, extents, padding, &mut walks)?;
@@ -115,17 +120,20 @@ impl Checker<'_> {
     }
 
     /// Lets the last window reach beyond the border, if it does not begin there: every element is in a window then.
-    pub(super) fn round_up(&self, extents: &[Dim], walks: &mut [Walk]) {
+    pub(super) fn round_up(&mut self, extents: &[Dim], walks: &mut [Walk], at: Origin) -> Checked<()> {
         let (zero, one) = (Dim::default(), Dim::constant(1));
         for (walk, extent) in walks.iter_mut().zip(extents) {
-            let (stride, reach) = (Dim::constant(walk.stride), walk.reach());
+            let stride = Dim::constant(walk.stride);
             let begun = &walk.low + extent;
-            let room = &(&begun + &walk.high) - &reach;
+            let room = &(&begun + &walk.high) - &walk.reach();
+            self.demand(&room, Relation::Ge, &zero, at, FITS)?;
             let all = &room.ceil_div(&stride) + &one;
             let count = self.dim_extremum(&all, &begun.ceil_div(&stride), false);
             let lacking = &(&(&count - &one) * &stride) - &room;
             walk.beyond = self.graph.facts.normalize(&self.dim_extremum(&lacking, &zero, true));
+            walk.count = Some(self.graph.facts.normalize(&count));
         }
+        Ok(())
     }
 
     /// Positive constants, one for all axes or one each.
@@ -212,10 +220,14 @@ impl Checker<'_> {
         let (zero, one) = (Dim::default(), Dim::constant(1));
         let shape = self.graph.ty(node).shape.clone();
         self.demand(&walk.size, Relation::Ge, &one, at, "a window must have at least one element")?;
-        let room = &shape[axis] - &walk.reach();
-        self.demand(&room, Relation::Ge, &zero, at, "a window must fit into its axis with its borders")?;
-        let count = &room.floor_div(&Dim::constant(walk.stride)) + &one;
-        let count = self.graph.facts.normalize(&count);
+        let count = match &walk.count {
+            Some(count) => count.clone(),
+            None => {
+                let room = &shape[axis] - &walk.reach();
+                self.demand(&room, Relation::Ge, &zero, at, FITS)?;
+                self.graph.facts.normalize(&(&room.floor_div(&Dim::constant(walk.stride)) + &one))
+            }
+        };
         let mut repeated = shape.clone();
         repeated.push(walk.size.clone());
         let axes = (0..shape.len()).collect();
