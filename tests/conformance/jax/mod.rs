@@ -5,6 +5,7 @@ mod indexing;
 mod linalg;
 mod shapes;
 mod sums;
+mod windows;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -58,8 +59,14 @@ pub(crate) struct Equation<'j> {
 type Translation = fn(&Equation<'_>, &[Tensor], &mut Writer) -> Option<Vec<String>>;
 
 /// The families of translations, asked in order; each has a line for every primitive that it knows.
-const FAMILIES: [Translation; 5] =
-    [elementwise::translate, shapes::translate, sums::translate, indexing::translate, linalg::translate];
+const FAMILIES: [Translation; 6] = [
+    elementwise::translate,
+    shapes::translate,
+    sums::translate,
+    indexing::translate,
+    linalg::translate,
+    windows::translate,
+];
 
 impl Equation<'_> {
     /// A list of numbers among the attributes.

@@ -70,11 +70,22 @@ fn iota(equation: &Equation<'_>, writer: &mut Writer) -> Option<String> {
     Some(format!("broadcast_to({aligned}, {})", writer.shape(&equation.shape)))
 }
 
-/// Borders, some of which may take elements away, and others between the elements.
+/// The borders of the primitive of that name.
 fn pad(equation: &Equation<'_>, x: &Tensor, value: &Tensor, writer: &mut Writer) -> Option<String> {
     let config = equation.params["padding_config"].as_array()?;
     let config: Vec<Vec<i64>> = config.iter().map(integers).collect::<Option<_>>()?;
-    let (mut text, mut shape) = (x.text.clone(), x.shape.clone());
+    padded(&x.text, &x.shape, &config, &value.text, writer)
+}
+
+/// Borders, some of which may take elements away, and others between the elements.
+pub(super) fn padded(
+    x: &str,
+    shape: &[usize],
+    config: &[Vec<i64>],
+    value: &str,
+    writer: &mut Writer,
+) -> Option<String> {
+    let (mut text, mut shape) = (x.to_owned(), shape.to_vec());
     for (axis, widths) in config.iter().enumerate() {
         let between = *widths.get(2)? as usize;
         if between > 0 && shape[axis] > 1 {
@@ -84,7 +95,7 @@ fn pad(equation: &Equation<'_>, x: &Tensor, value: &Tensor, writer: &mut Writer)
             let split = format!("reshape({text}, {})", writer.shape(&apart));
             let borders =
                 (0..apart.len()).map(|i| format!("(0, {})", if i == axis + 1 { between } else { 0 }));
-            let padded = writer.bind(&format!("pad({split}, {}, value = {})", list(borders), value.text));
+            let padded = writer.bind(&format!("pad({split}, {}, value = {})", list(borders), value));
             let merged = (0..shape.len()).map(|i| match i == axis {
                 true => format!("{} * {}", between + 1, writer.extent(shape[i])),
                 false => writer.extent(shape[i]),
@@ -99,7 +110,7 @@ fn pad(equation: &Equation<'_>, x: &Tensor, value: &Tensor, writer: &mut Writer)
         }
     }
     let borders = config.iter().map(|widths| format!("({}, {})", widths[0].max(0), widths[1].max(0)));
-    let padded = writer.bind(&format!("pad({text}, {}, value = {})", list(borders), value.text));
+    let padded = writer.bind(&format!("pad({text}, {}, value = {})", list(borders), value));
     if config.iter().all(|widths| widths[0] >= 0 && widths[1] >= 0) {
         return Some(padded);
     }

@@ -62,7 +62,7 @@ pub(super) fn translate(node: &Node<'_>, writer: &mut Writer) -> Option<Vec<Stri
             let logs = writer.bind(&format!("log_softmax({text}, axis = 1)"));
             vec![likelihood(node, &logs, x, writer)?, logs]
         }
-        _ => return None,
+        _ => return super::windows::translate(node, writer),
     })
 }
 

@@ -8,6 +8,7 @@ mod layers;
 mod shapes;
 mod sums;
 mod training;
+mod windows;
 
 use std::collections::BTreeMap;
 use std::fs;
