@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 use tensorjit_runtime::abi::DType;
 
 use super::{Equation, integers};
-use crate::text::{Tensor, Writer, axes, number, tuple};
+use crate::text::{Tensor, Writer, axes, list, number, tuple};
 
 pub(super) fn translate(equation: &Equation<'_>, x: &[Tensor], writer: &mut Writer) -> Option<Vec<String>> {
     let (a, rest) = x.split_first()?;
@@ -27,6 +27,8 @@ pub(super) fn translate(equation: &Equation<'_>, x: &[Tensor], writer: &mut Writ
             join.replace("folded", &folded).replace("start", &start.text)
         }
         ("conv_general_dilated", [kernel]) => conv(equation, a, kernel, writer)?,
+        ("select_and_gather_add", [operand]) => gathered(equation, a, operand, writer)?,
+        ("select_and_scatter_add", [operand]) => scattered(equation, a, operand, writer)?,
         _ => return None,
     };
     Some(vec![written])
@@ -54,31 +56,97 @@ fn pairs(json: &Json) -> Option<Vec<Vec<i64>>> {
     json.as_array()?.iter().map(integers).collect()
 }
 
-/// The windows of all axes, and a fold of them.
-fn fold(equation: &Equation<'_>, x: &Tensor, name: &str, writer: &mut Writer) -> Option<String> {
+/// The windows of all axes, and the extents of their axes of taps.
+fn windows(
+    equation: &Equation<'_>,
+    x: &Tensor,
+    fill: &str,
+    writer: &mut Writer,
+) -> Option<(String, Vec<usize>)> {
     let sizes = equation.list("window_dimensions")?;
     let ones = || vec![1; sizes.len()];
     let strides = equation.list("window_strides").unwrap_or_else(ones);
     let dilations = equation.list("window_dilation").unwrap_or_else(ones);
     let gaps = equation.list("base_dilation").unwrap_or_else(ones);
-    let fill = match (name, x.dtype.is_float()) {
-        ("sum", _) => number(x.dtype, 0.0),
-        ("prod", _) => number(x.dtype, 1.0),
-        ("max", true) => number(x.dtype, f64::NEG_INFINITY),
-        ("min", true) => number(x.dtype, f64::INFINITY),
-        ("max", false) if x.dtype == DType::I32 => format!("({} - 1)", number(x.dtype, -2_147_483_647.0)),
-        ("min", false) if x.dtype == DType::I32 => number(x.dtype, 2_147_483_647.0),
-        _ => return None,
-    };
-    let mut text = bordered(&x.text, &x.shape, &pairs(&equation.params["padding"])?, &gaps, &fill, writer)?;
-    let mut over = Vec::new();
+    let mut text = bordered(&x.text, &x.shape, &pairs(&equation.params["padding"])?, &gaps, fill, writer)?;
+    let mut taps = Vec::new();
     for (axis, size) in sizes.iter().enumerate().filter(|(axis, size)| **size > 1 || strides[*axis] > 1) {
         let (stride, dilation) = (strides[axis], dilations[axis]);
         let windows = format!("windows({text}, {axis}, {size}, stride = {stride}, dilation = {dilation})");
         text = writer.bind(&windows);
-        over.push(sizes.len() + over.len());
+        taps.push(*size);
     }
+    Some((text, taps))
+}
+
+/// What borders are filled with, so that a fold does not see them.
+fn unseen(name: &str, dtype: DType) -> Option<String> {
+    Some(match (name, dtype.is_float()) {
+        ("sum", _) => number(dtype, 0.0),
+        ("prod", _) => number(dtype, 1.0),
+        ("max", true) => number(dtype, f64::NEG_INFINITY),
+        ("min", true) => number(dtype, f64::INFINITY),
+        ("max", false) if dtype == DType::I32 => format!("({} - 1)", number(dtype, -2_147_483_647.0)),
+        ("min", false) if dtype == DType::I32 => number(dtype, 2_147_483_647.0),
+        _ => return None,
+    })
+}
+
+/// A fold of the windows of all axes.
+fn fold(equation: &Equation<'_>, x: &Tensor, name: &str, writer: &mut Writer) -> Option<String> {
+    let (text, taps) = windows(equation, x, &unseen(name, x.dtype)?, writer)?;
+    let over: Vec<usize> = (x.rank()..x.rank() + taps.len()).collect();
     Some(if over.is_empty() { text } else { format!("{name}({text}, axis = {})", axes(&over)) })
+}
+
+/// The windows of an operand, and which of their elements is chosen: the first of the greatest or least.
+fn chosen(
+    equation: &Equation<'_>,
+    operand: &Tensor,
+    count: &[usize],
+    writer: &mut Writer,
+) -> Option<(String, String, Vec<usize>)> {
+    let (fold, choose) = match equation.params["select_prim"].as_str()? {
+        "ge" => ("max", "argmax"),
+        "le" => ("min", "argmin"),
+        _ => return None,
+    };
+    let (text, taps) = windows(equation, operand, &unseen(fold, operand.dtype)?, writer)?;
+    let (rank, all): (usize, usize) = (count.len(), taps.iter().product());
+    let extents = |last: &[usize]| {
+        list(count.iter().map(|extent| writer.extent(*extent)).chain(last.iter().map(usize::to_string)))
+    };
+    let (flat, apart) = (extents(&[all]), extents(&taps));
+    let place = writer.bind(&format!("{choose}(reshape({text}, {flat}), axis = {rank})"));
+    let is_chosen = format!("expand_dims({place}, axis = {rank}) == iota({all})");
+    let mask = writer.bind(&format!("reshape({is_chosen}, {apart})"));
+    Some((text, mask, taps))
+}
+
+/// The elements of `x` in the places that are chosen in windows of the operand.
+fn gathered(equation: &Equation<'_>, x: &Tensor, operand: &Tensor, writer: &mut Writer) -> Option<String> {
+    let (_, mask, _) = chosen(equation, operand, &equation.shape, writer)?;
+    let (values, taps) = windows(equation, x, &number(x.dtype, 0.0), writer)?;
+    let over: Vec<usize> = (x.rank()..x.rank() + taps.len()).collect();
+    Some(format!("sum(select({mask}, {values}, 0), axis = {})", axes(&over)))
+}
+
+/// The elements of `x`, each added to the place that is chosen in its window of the operand.
+fn scattered(equation: &Equation<'_>, x: &Tensor, operand: &Tensor, writer: &mut Writer) -> Option<String> {
+    let float = operand.dtype.is_float();
+    let (mut operand, mut values) = (operand.clone(), x.text.clone());
+    if !float {
+        // Whole numbers and truth values have no derivatives; those of f64 are exact.
+        operand.text = writer.bind(&format!("{} as f64", operand.text));
+        values = writer.bind(&format!("{values} as f64"));
+        operand.dtype = DType::F64;
+    }
+    let (text, mask, taps) = chosen(equation, &operand, &x.shape, writer)?;
+    let extents = x.shape.iter().map(|extent| writer.extent(*extent));
+    let beside = list(extents.chain(taps.iter().map(|_| "1".to_owned())));
+    let spread = writer.bind(&format!("select({mask}, reshape({values}, {beside}), 0)"));
+    let sum = writer.bind(&format!("vjp({text}, {}, {spread})", operand.text));
+    Some(if float { sum } else { format!("{sum} as {}", equation.dtype.name()) })
 }
 
 /// With axes in the order that the language has, and back.
