@@ -1,5 +1,7 @@
 //! `grad`, `vjp`, `jvp` and `hvp`: what they are of, and by what.
 
+use tensorjit_runtime::abi::Relation;
+
 use super::call::{Arg, Call, is_name_or_names};
 use super::leaves::leaves;
 use super::report::{Checked, Stop};
@@ -7,6 +9,8 @@ use super::scope::Checker;
 use super::targets::is_indexed;
 use super::value::{Operand, Placed, Value};
 use crate::diag::{Diagnostic, Origin};
+use crate::dim::Dim;
+use crate::dim::facts::Verdict;
 use crate::graph::ops::derivative::Derivative;
 use crate::graph::table::Ew;
 use crate::graph::{NodeId, Op, Type};
@@ -221,8 +225,28 @@ impl<'a> Checker<'a> {
                     Operand::Literal(_) => Err(Stop::Reported),
                 }
             }
+            Operand::Node(id) if self.graph.ty(id).dtype == like.dtype => {
+                self.demand_shape(id, like, seed.at, what)?;
+                self.coerce(seed, like, seed.at, what)
+            }
             _ => self.coerce(seed, like, seed.at, what),
         }
+    }
+
+    /// Demands the shape of a type, where the extents of a tensor may be those.
+    fn demand_shape(&mut self, node: NodeId, like: &Type, at: Origin, what: &str) -> Checked<()> {
+        let shape = self.graph.ty(node).shape.clone();
+        let decide = |checker: &Self, a: &Dim, b: &Dim| checker.graph.facts.decide(a, Relation::Eq, b);
+        let pairs = || shape.iter().zip(&like.shape);
+        if shape.len() != like.rank() || pairs().any(|(a, b)| decide(self, a, b) == Verdict::Refuted) {
+            return Ok(());
+        }
+        let why = format!("{what} must have its shape, {}", self.show_shape(&like.shape));
+        let mut failed = None;
+        for (found, extent) in pairs() {
+            failed = self.demand(found, Relation::Eq, extent, at, &why).err().or(failed);
+        }
+        failed.map_or(Ok(()), Err)
     }
 }
 

@@ -81,13 +81,15 @@ fn windows(
 
 /// What borders are filled with, so that a fold does not see them.
 fn unseen(name: &str, dtype: DType) -> Option<String> {
-    Some(match (name, dtype.is_float()) {
+    Some(match (name, dtype) {
         ("sum", _) => number(dtype, 0.0),
         ("prod", _) => number(dtype, 1.0),
-        ("max", true) => number(dtype, f64::NEG_INFINITY),
-        ("min", true) => number(dtype, f64::INFINITY),
-        ("max", false) if dtype == DType::I32 => format!("({} - 1)", number(dtype, -2_147_483_647.0)),
-        ("min", false) if dtype == DType::I32 => number(dtype, 2_147_483_647.0),
+        ("max", DType::Bool) => number(dtype, 0.0),
+        ("min", DType::Bool) => number(dtype, 1.0),
+        ("max", _) if dtype.is_float() => number(dtype, f64::NEG_INFINITY),
+        ("min", _) if dtype.is_float() => number(dtype, f64::INFINITY),
+        ("max", DType::I32) => format!("({} - 1)", number(dtype, -2_147_483_647.0)),
+        ("min", DType::I32) => number(dtype, 2_147_483_647.0),
         _ => return None,
     })
 }
@@ -96,6 +98,11 @@ fn unseen(name: &str, dtype: DType) -> Option<String> {
 fn fold(equation: &Equation<'_>, x: &Tensor, name: &str, writer: &mut Writer) -> Option<String> {
     let (text, taps) = windows(equation, x, &unseen(name, x.dtype)?, writer)?;
     let over: Vec<usize> = (x.rank()..x.rank() + taps.len()).collect();
+    let name = match (name, x.dtype) {
+        ("max", DType::Bool) => "any",
+        ("min", DType::Bool) => "all",
+        _ => name,
+    };
     Some(if over.is_empty() { text } else { format!("{name}({text}, axis = {})", axes(&over)) })
 }
 

@@ -213,6 +213,10 @@ fn apply(
         known.insert(names.first().cloned().unwrap_or_default(), Operand { tensor, value: Some(value) });
         return Ok(());
     }
+    let first = first.map(|(dtype, shape)| {
+        let pooled = windows::pooled(op, &json["attrs"], &shape);
+        (dtype, pooled.unwrap_or(shape))
+    });
     let fallback = || first.clone().unwrap_or((DType::F32, Vec::new()));
     let results = names.iter().map(|name| types.get(name).cloned().unwrap_or_else(fallback)).collect();
     let node = Node { op, attributes: &json["attrs"], operands, results };

@@ -1,5 +1,7 @@
 //! Convolution and pooling.
 
+use serde_json::Value as Json;
+
 use super::Node;
 use crate::text::{Tensor, Writer, axes, list, number, tuple};
 
@@ -20,6 +22,30 @@ pub(super) fn translate(node: &Node<'_>, writer: &mut Writer) -> Option<Vec<Stri
         "Col2Im" => vec![image(node, x, writer)?],
         _ => return None,
     })
+}
+
+/// The shape of a pooling's result, which files do not say of what stands between nodes.
+pub(super) fn pooled(op: &str, attributes: &Json, x: &[usize]) -> Option<Vec<usize>> {
+    let plain = attributes["auto_pad"].as_str().is_none_or(|rule| rule == "NOTSET" || rule == "VALID");
+    if !matches!(op, "MaxPool" | "AveragePool" | "LpPool") || !plain {
+        return None;
+    }
+    let sizes = super::integers(&attributes["kernel_shape"])?;
+    let each = |name: &str, default: i64| {
+        super::integers(&attributes[name]).unwrap_or_else(|| vec![default; 2 * sizes.len()])
+    };
+    let (strides, dilations, pads) = (each("strides", 1), each("dilations", 1), each("pads", 0));
+    let ceil = attributes["ceil_mode"].as_i64() == Some(1);
+    let mut shape = x.to_vec();
+    for (i, size) in sizes.iter().enumerate() {
+        let extent = &mut shape[x.len() - sizes.len() + i];
+        let begun = *extent as i64 + pads[i];
+        let room = begun + pads[i + sizes.len()] - (size - 1) * dilations[i] - 1;
+        let up = |number: i64| (number + strides[i] - 1) / strides[i];
+        let count = if ceil { (up(room) + 1).min(up(begun)) } else { room / strides[i] + 1 };
+        *extent = usize::try_from(count).ok()?;
+    }
+    Some(shape)
 }
 
 /// The integers of an attribute.
@@ -140,7 +166,7 @@ fn max_pool(node: &Node<'_>, x: &Tensor, writer: &mut Writer) -> Option<Vec<Stri
         }
         text
     };
-    let (values, places) = (windows(&x.text, &number(x.dtype, f64::NEG_INFINITY)), windows(&places, "0"));
+    let (values, places) = (windows(&x.text, &number(x.dtype, f64::NEG_INFINITY)), windows(&places, "0i64"));
     let taps: i64 = sizes.iter().product();
     let flat = list(result.iter().map(|extent| writer.extent(*extent)).chain([taps.to_string()]));
     let [values, places] =

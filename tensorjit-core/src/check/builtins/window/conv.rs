@@ -36,8 +36,12 @@ pub(in super::super::super) fn conv(checker: &mut Checker<'_>, call: &Call<'_>) 
     };
     let mut operands = checker.convolved(call, x, w, groups.as_ref(), "[features, channels, ..]")?;
     let (shape, taps) = checker.shapes(&operands);
-    let why = "the channels of the kernel times the groups must be the channels of the tensor";
-    checker.demand(&shape[1], Relation::Eq, &(&taps[1] * &operands.groups), call.at, why)?;
+    let why = format!(
+        "the channels of the tensor must be those of the kernel times the groups, these are {} and {}",
+        checker.show_shape(&shape),
+        checker.show_shape(&taps)
+    );
+    checker.demand(&shape[1], Relation::Eq, &(&taps[1] * &operands.groups), call.at, &why)?;
     let features = checker.shared_out(&operands.groups, &taps[0], "features", call.at)?;
     let options: Options<'_, '_> = [stride.as_ref(), padding.as_ref(), dilation.as_ref()];
     let walks = checker.walks(call, &shape[2..], &taps[2..], options)?;
@@ -71,8 +75,12 @@ pub(in super::super::super) fn conv_transpose(checker: &mut Checker<'_>, call: &
     let mut operands = checker.convolved(call, x, w, groups.as_ref(), "[channels, features, ..]")?;
     let spatial = operands.spatial;
     let (shape, taps) = checker.shapes(&operands);
-    let why = "the kernel must have the channels of the tensor";
-    checker.demand(&shape[1], Relation::Eq, &taps[0], call.at, why)?;
+    let why = format!(
+        "the channels of the tensor must be those of the kernel, these are {} and {}",
+        checker.show_shape(&shape),
+        checker.show_shape(&taps)
+    );
+    checker.demand(&shape[1], Relation::Eq, &taps[0], call.at, &why)?;
     let channels = checker.shared_out(&operands.groups, &taps[0], "channels", call.at)?;
     if let Some(arg) = padding.as_ref().filter(|arg| matches!(arg.value, Value::Text(_))) {
         let message = format!("`padding` of `{}` is a number, or a pair for each axis", call.name);
@@ -155,6 +163,11 @@ impl Checker<'_> {
     fn shared_out(&mut self, groups: &Dim, all: &Dim, what: &str, at: Origin) -> Checked<Dim> {
         if groups.is(1) {
             return Ok(all.clone());
+        }
+        if let (Some(groups @ 1..), Some(all)) = (groups.as_const(), all.as_const())
+            && all % groups != 0
+        {
+            return self.fail("condition-false", at, format!("{groups} groups cannot share {all} {what}"));
         }
         let why = format!("the groups must divide the {what}");
         self.demand(&all.modulo(groups), Relation::Eq, &Dim::default(), at, &why)?;

@@ -125,8 +125,9 @@ impl Checker<'_> {
         for (walk, extent) in walks.iter_mut().zip(extents) {
             let stride = Dim::constant(walk.stride);
             let begun = &walk.low + extent;
-            let room = &(&begun + &walk.high) - &walk.reach();
-            self.demand(&room, Relation::Ge, &zero, at, FITS)?;
+            let (bordered, reach) = (&begun + &walk.high, walk.reach());
+            self.demand(&bordered, Relation::Ge, &reach, at, FITS)?;
+            let room = &bordered - &reach;
             let all = &room.ceil_div(&stride) + &one;
             let count = self.dim_extremum(&all, &begun.ceil_div(&stride), false);
             let lacking = &(&(&count - &one) * &stride) - &room;
@@ -150,7 +151,8 @@ impl Checker<'_> {
                 Ok(steps)
             }
             _ => {
-                let message = format!("`{option}` is a positive constant, or one for each of {rank} axes");
+                let each = if rank > 1 { format!(", or one for each of {rank} axes") } else { String::new() };
+                let message = format!("`{option}` is a positive constant{each}");
                 self.fail("option-value", arg.expr.span, message)
             }
         }
@@ -217,14 +219,15 @@ impl Checker<'_> {
 
     /// The windows of one axis; their taps are a new last axis.
     pub(super) fn windowed(&mut self, node: NodeId, axis: usize, walk: &Walk, at: Origin) -> Checked<NodeId> {
-        let (zero, one) = (Dim::default(), Dim::constant(1));
+        let one = Dim::constant(1);
         let shape = self.graph.ty(node).shape.clone();
         self.demand(&walk.size, Relation::Ge, &one, at, "a window must have at least one element")?;
         let count = match &walk.count {
             Some(count) => count.clone(),
             None => {
-                let room = &shape[axis] - &walk.reach();
-                self.demand(&room, Relation::Ge, &zero, at, FITS)?;
+                let reach = walk.reach();
+                self.demand(&shape[axis], Relation::Ge, &reach, at, FITS)?;
+                let room = &shape[axis] - &reach;
                 self.graph.facts.normalize(&(&room.floor_div(&Dim::constant(walk.stride)) + &one))
             }
         };
