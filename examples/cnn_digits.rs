@@ -55,6 +55,21 @@ fn fill<S: DataMut<Elem = f32>, D: Dimension>(w: &mut ArrayBase<S, D>, inputs: f
     w.map_inplace(|w| *w = ((6.0 / inputs).sqrt() * random.next()) as f32);
 }
 
+/// The images moved by up to one pixel each way, so that few are seen twice.
+fn moved(images: &Array2<f32>, random: &mut Uniform) -> Array2<f32> {
+    let mut result = Array2::zeros(images.dim());
+    for (image, mut result) in images.outer_iter().zip(result.outer_iter_mut()) {
+        let [right, down] = [(); 2].map(|()| (1.5 * random.next()).round() as isize);
+        for (row, column) in (0..8).flat_map(|row| (0..8).map(move |column| (row, column))) {
+            let (y, x) = (row + down, column + right);
+            if (0..8).contains(&y) && (0..8).contains(&x) {
+                result[(8 * y + x) as usize] = image[(8 * row + column) as usize];
+            }
+        }
+    }
+    result
+}
+
 fn main() -> Outcome<()> {
     let mut file = data("digits.npz")?;
     let x: Array2<f64> = file.by_name("X")?;
@@ -76,7 +91,7 @@ fn main() -> Outcome<()> {
         random.shuffle(&mut train_rows);
         let rate = if epoch * 3 < epochs * 2 { 2e-3 } else { 4e-4 };
         for batch in train_rows.chunks(32) {
-            let (bx, by) = (x.select(Axis(0), batch), y.select(Axis(0), batch));
+            let (bx, by) = (moved(&x.select(Axis(0), batch), &mut random), y.select(Axis(0), batch));
             let start = Instant::now();
             let loss = train(&bx, &by, rate, &mut step, &mut network, &mut mean, &mut square)?;
             seconds += start.elapsed().as_secs_f64();
