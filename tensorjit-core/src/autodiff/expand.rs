@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::batch;
 use super::flow::Strand;
 use super::linearize::{apply, linearize};
 use super::transpose::{Cotangent, transpose};
 use crate::diag::{Bug, Failure, Origin};
 use crate::graph::ops::derivative::Derivative;
-use crate::graph::ops::scan::Scan;
+use crate::graph::ops::scan::{Output, Scan};
 use crate::graph::ops::site::Site;
 use crate::graph::{Graph, NodeId, Op, Type};
 
@@ -22,6 +23,7 @@ pub(super) fn expand(old: &Graph) -> Result<Graph, Failure> {
         new,
         gradients: BTreeMap::new(),
         bodies: Vec::new(),
+        maps: BTreeMap::new(),
     };
     for id in old.ids() {
         if expansion.live[id.0 as usize] {
@@ -47,6 +49,8 @@ struct Expansion<'a> {
     new: Graph,
     /// Gradients found so far, by target and variable.
     gradients: BTreeMap<(Target, NodeId), NodeId>,
+    /// For each scan of the old graph that is a map: its results.
+    maps: BTreeMap<NodeId, Vec<NodeId>>,
     /// Bodies before and after.
     bodies: Vec<(Arc<Graph>, Arc<Graph>)>,
 }
@@ -65,7 +69,20 @@ impl Expansion<'_> {
             Op::Derivative(kind) => self.derivative(id, *kind, &inputs),
             Op::Scan(scan) => {
                 let body = self.body(&scan.body)?;
-                Ok(self.new.add(Op::Scan(Scan { body, ..scan.clone() }), &inputs, origin)?)
+                let scan = Scan { body, ..scan.clone() };
+                match batch::map(&mut self.new, &scan, &inputs, origin)? {
+                    None => Ok(self.new.add(Op::Scan(scan), &inputs, origin)?),
+                    Some(results) => {
+                        // Its results are taken from here; nothing reads the scan itself.
+                        let stands = results.first().or(inputs.first()).copied();
+                        self.maps.insert(id, results);
+                        Ok(stands.ok_or_else(|| Bug::new("autodiff", format!("{id:?} gives nothing")))?)
+                    }
+                }
+            }
+            Op::Output(Output(result)) if self.maps.contains_key(&node.inputs[0]) => {
+                let found = self.maps[&node.inputs[0]].get(*result).copied();
+                Ok(found.ok_or_else(|| Bug::new("autodiff", format!("{id:?} is no result of a map")))?)
             }
             op => Ok(self.new.add(op.clone(), &inputs, origin)?),
         }

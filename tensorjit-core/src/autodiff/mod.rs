@@ -6,9 +6,12 @@
 //! nodes ([`transpose`]); every linear operator has one rule for that.  Results are ordinary nodes, so that
 //! derivatives nest to any order.
 //!
+//! Maps over an axis become computations on whole tensors, when the derivatives within them have been taken ([`batch`]).
+//!
 //! No tangent means zero, and no zero is ever computed with.  Sums of cotangents follow the order of the forward
 //! code.  Where a tangent has passed a mask, products with it are strong ([`flow`]).
 
+mod batch;
 mod elementwise;
 mod expand;
 mod flow;
