@@ -136,7 +136,7 @@ const DOCUMENTS: [&str; 6] = [
 /// A text as positions in its alphabet.
 struct Corpus {
     alphabet: Vec<char>,
-    /// The text to learn from, and the last tenth, which is never learnt from.
+    /// What is learnt from, and the last tenth of each document, which is not.
     train: Vec<i64>,
     held: Vec<i64>,
 }
@@ -144,14 +144,18 @@ struct Corpus {
 impl Corpus {
     fn read() -> Outcome<Corpus> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let mut text = String::new();
-        for document in DOCUMENTS {
-            text.push_str(&fs::read_to_string(root.join(document))?);
-        }
-        let alphabet: Vec<char> = text.chars().collect::<BTreeSet<char>>().into_iter().collect();
+        let texts = DOCUMENTS.map(|document| fs::read_to_string(root.join(document)));
+        let texts = texts.into_iter().collect::<Result<Vec<String>, _>>()?;
+        let letters = texts.iter().flat_map(|text| text.chars());
+        let alphabet: Vec<char> = letters.collect::<BTreeSet<char>>().into_iter().collect();
         let position = |letter| alphabet.binary_search(&letter).map_or(0, |position| position as i64);
-        let mut train: Vec<i64> = text.chars().map(position).collect();
-        let held = train.split_off(train.len() - train.len() / 10);
+        let (mut train, mut held) = (Vec::new(), Vec::new());
+        for text in texts {
+            let text: Vec<i64> = text.chars().map(position).collect();
+            let (most, last) = text.split_at(text.len() - text.len() / 10);
+            train.extend(most);
+            held.extend(last);
+        }
         Ok(Corpus { alphabet, train, held })
     }
 
@@ -214,7 +218,7 @@ fn held_loss(corpus: &Corpus, model: &Gpt) -> Outcome<f64> {
 fn main() -> Outcome<()> {
     let corpus = Corpus::read()?;
     let letters = corpus.alphabet.len();
-    let steps = if short() { 100 } else { 2000 };
+    let steps = if short() { 100 } else { 1000 };
     let saved = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/demo/char_gpt.safetensors");
     fs::create_dir_all(saved.parent().ok_or("a file stands in a folder")?)?;
 
@@ -264,7 +268,8 @@ fn main() -> Outcome<()> {
             ("letters of the text", format!("{} of {letters} kinds", corpus.train.len() + corpus.held.len())),
             ("parameters", count.to_string()),
             ("steps", losses.len().to_string()),
-            ("loss of the held text", format!("{first:.3}, then {held:.3}")),
+            ("first and last loss", format!("{:.3}, {:.3}", losses[0], losses[losses.len() - 1])),
+            ("loss of text that was held back", format!("{first:.3}, then {held:.3}")),
             ("steps per second", format!("{:.1}", losses.len() as f64 / seconds)),
             ("curve", curve.display().to_string()),
             ("parameters and moments", saved.display().to_string()),
@@ -272,6 +277,6 @@ fn main() -> Outcome<()> {
     );
     println!("\n{sample}");
     // Letters that are drawn by how often they occur alone have the loss 3.3.
-    let goal = if short() { 3.1 } else { 2.0 };
+    let goal = if short() { 3.1 } else { 2.4 };
     if held < goal { Ok(()) } else { Err(format!("the loss {held:.3} is not below {goal}").into()) }
 }
