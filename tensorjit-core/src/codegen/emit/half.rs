@@ -23,6 +23,9 @@ impl<'ctx> Emitter<'ctx, '_> {
     ) -> Result<BasicValueEnum<'ctx>, Bug> {
         let single = self.lower(Ty { dtype: DType::F32, lanes });
         if from == DType::F16 && self.converts_f16() {
+            if self.exceeds_register(lanes) {
+                return self.by_halves(a, lanes, |emit, a, lanes| emit.widen_half(from, a, lanes));
+            }
             let half = vector(self.context.f16_type().into(), lanes);
             let half = self.builder.build_bit_cast(a, half, "")?;
             return Ok(self.builder.build_cast(Op::FPExt, half, single, "")?);
@@ -44,6 +47,9 @@ impl<'ctx> Emitter<'ctx, '_> {
     ) -> Result<BasicValueEnum<'ctx>, Bug> {
         let bits_of_half = self.lower(Ty { dtype: to, lanes });
         if to == DType::F16 && self.converts_f16() {
+            if self.exceeds_register(lanes) {
+                return self.by_halves(a, lanes, |emit, a, lanes| emit.round_to_half(to, a, lanes));
+            }
             let half = vector(self.context.f16_type().into(), lanes);
             let half = self.builder.build_cast(Op::FPTrunc, a, half, "")?;
             return Ok(self.builder.build_bit_cast(half, bits_of_half, "")?);
@@ -59,6 +65,27 @@ impl<'ctx> Emitter<'ctx, '_> {
     /// Whether there are instructions for `f16`: F16C, which every x86-64 with FMA has, or those of every aarch64.
     fn converts_f16(&self) -> bool {
         self.kernel.target.fma
+    }
+
+    /// Whether as many `f32` take several registers: LLVM takes conversions of such vectors apart into single lanes.
+    fn exceeds_register(&self, lanes: u32) -> bool {
+        32 * lanes > self.kernel.target.vector_bits
+    }
+
+    /// What `convert` makes of each half of the lanes.
+    fn by_halves(
+        &self,
+        a: BasicValueEnum<'ctx>,
+        lanes: u32,
+        convert: impl Fn(&Self, BasicValueEnum<'ctx>, u32) -> Result<BasicValueEnum<'ctx>, Bug>,
+    ) -> Result<BasicValueEnum<'ctx>, Bug> {
+        let (a, half) = (a.into_vector_value(), lanes / 2);
+        let mut converted = Vec::with_capacity(2);
+        for first in [0, half] {
+            let part = self.pick(a, a, first..first + half)?;
+            converted.push(convert(self, part.into(), half)?.into_vector_value());
+        }
+        Ok(self.pick(converted[0], converted[1], 0..lanes)?.into())
     }
 
     /// Exponent and fraction move to their places, and the exponent from one bias to the other.

@@ -143,7 +143,9 @@ fn operations_compute_what_they_say() {
 #[test]
 fn floats_of_16_bits_are_converted_exactly() {
     for target in runnable() {
-        for (dtype, lanes) in [DType::F16, DType::BF16].into_iter().flat_map(|d| [1, 8, 16].map(|l| (d, l))) {
+        for (dtype, lanes) in
+            [DType::F16, DType::BF16].into_iter().flat_map(|d| [1, 8, 16, 32].map(|l| (d, l)))
+        {
             let rows = [(dtype, DType::F32), (DType::F32, dtype)].map(|(source, result)| Row {
                 prim: Prim::Convert(result),
                 source,
