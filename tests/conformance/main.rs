@@ -8,6 +8,7 @@
 mod arrays;
 mod case;
 mod gradbench;
+mod inexpressible;
 mod jax;
 mod math;
 mod onnx;

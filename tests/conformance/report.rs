@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::case::{Case, Missing, Subject};
-use crate::run;
+use crate::{inexpressible, run};
 
 /// A case by name: its group, and how it is written with constants or with symbols.
 pub(crate) struct Entry<'s, S = Case> {
@@ -50,10 +50,21 @@ pub(crate) fn suite<S: Subject>(name: &str, entries: &[Entry<'_, S>], floors: &[
         }
     });
     let outcomes = outcomes.into_inner().expect("no thread panics");
-    let (mut text, mut counts) = (String::new(), BTreeMap::<&str, (Floor, usize)>::new());
+    let (mut text, mut counts) = (String::new(), BTreeMap::<&str, (Floor, usize, usize)>::new());
     for entry in &chosen {
-        let (count, of) = counts.entry(&entry.group).or_insert((Floor { passed: 0, symbolic: 0 }, 0));
+        let none = (Floor { passed: 0, symbolic: 0 }, 0, 0);
+        let (count, of, apart) = counts.entry(&entry.group).or_insert(none);
         *of += 1;
+        if let Some((reason, what)) = inexpressible::reason(name, &entry.name) {
+            assert!(
+                !matches!(outcomes[&entry.name], Outcome::Passed(_)),
+                "{} passes: it is expressible",
+                entry.name
+            );
+            text += &format!("{}: not expressible: {reason}: {what}\n", entry.name);
+            *apart += 1;
+            continue;
+        }
         match &outcomes[&entry.name] {
             Outcome::Missing(reason) => text += &format!("{}: not written: {reason}\n", entry.name),
             Outcome::Failed(reason) => text += &format!("{}: failed: {reason}\n", entry.name),
@@ -67,8 +78,11 @@ pub(crate) fn suite<S: Subject>(name: &str, entries: &[Entry<'_, S>], floors: &[
             }
         }
     }
-    for (group, (count, of)) in &counts {
-        text += &format!("{group}: {} of {of} pass, {} with symbols\n", count.passed, count.symbolic);
+    for (group, (count, of, apart)) in &counts {
+        text += &format!(
+            "{group}: {} of {of} pass, {} with symbols; {apart} are not expressible\n",
+            count.passed, count.symbolic
+        );
     }
     if only.is_some() {
         println!("{text}");
@@ -78,7 +92,7 @@ pub(crate) fn suite<S: Subject>(name: &str, entries: &[Entry<'_, S>], floors: &[
     fs::create_dir_all(&folder).expect("the folder can be made");
     fs::write(folder.join(name).with_extension("txt"), &text).expect("the report can be written");
     for (group, floor) in floors {
-        let (count, _) = counts[group];
+        let (count, ..) = counts[group];
         assert!(
             count.passed >= floor.passed && count.symbolic >= floor.symbolic,
             "{name}, {group}: {count:?} is below {floor:?}; the report is in {}",

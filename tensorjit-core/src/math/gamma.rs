@@ -15,7 +15,7 @@ use super::trig::{cos, sin};
 const LARGE: f64 = 8.0;
 
 /// `(log(2 pi) - 1) / 2`
-const HALF_LOG_2PI_LESS_1: f64 = 0.418_938_533_204_672_74;
+const HALF_LOG_2PI_LESS_1: f64 = 0.418_938_533_204_672_7;
 
 /// `log(pi)`
 const LOG_PI: f64 = 1.144_729_885_849_400_2;

@@ -160,7 +160,7 @@ pub fn log1p(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
 }
 
 /// `log10(2)` as a part with few bits and the rest.
-const LOG10_2: (f64, f64) = (0.301_029_995_663_611_77, 3.694_239_077_158_930_8e-13);
+const LOG10_2: (f64, f64) = (0.301_029_995_663_611_77, 3.694_239_077_158_931e-13);
 
 /// `log10(e)` likewise.
 const LOG10_E: (f64, f64) = (0.434_294_481_878_168_9, 2.508_294_671_164_527_5e-11);

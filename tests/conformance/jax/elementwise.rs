@@ -119,6 +119,8 @@ pub(super) fn translate(equation: &Equation<'_>, x: &[Tensor], writer: &mut Writ
             match (a.dtype, of("exponent_bits")?, of("mantissa_bits")?) {
                 (DType::F32, 8.., 23..) | (DType::F64, 11.., 52..) => text.clone(),
                 (DType::F64, 8, 23) => format!("{text} as f32 as f64"),
+                (dtype, 8, 7) => format!("{text} as bf16 as {}", dtype.name()),
+                (dtype, 5, 10) => format!("{text} as f16 as {}", dtype.name()),
                 _ => return None,
             }
         }

@@ -149,7 +149,9 @@ fn floored(x: &[f64]) -> f64 {
 
 /// A remainder is `a - b * quotient`, and `(a - out) / b` differs from the whole quotient only by rounding.
 fn remainder_partials() -> Vec<Formula> {
-    vec![number(1.0), -round((x() - out()) / y())]
+    // Without a remainder the quotient is that of the division, infinite at 0.
+    let divided = || eq(y(), number(0.0));
+    vec![number(1.0), -select(divided(), x() / y(), round((x() - out()) / y()))]
 }
 
 /// How far `a` is from a multiple of `b`.
@@ -157,7 +159,10 @@ fn to_multiple(x: &[f64]) -> f64 {
     to_integer(x[0] / x[1]) * x[1].abs()
 }
 
-const MULTIPLE: &[Kink] = &[kink(&[4.0, 2.0], &[1.0, -2.0], "of the piece that has the value")];
+const MULTIPLE: &[Kink] = &[
+    kink(&[4.0, 2.0], &[1.0, -2.0], "of the piece that has the value"),
+    kink(&[1.0, 0.0], &[1.0, f64::NEG_INFINITY], "less the quotient"),
+];
 
 pub(super) static COPYSIGN: Row = Row {
     name: "copysign",
