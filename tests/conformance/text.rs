@@ -45,6 +45,11 @@ impl Writer {
         self.symbols.iter().copied()
     }
 
+    /// Makes an extent a constant, for an operator that is not defined for others.
+    pub(crate) fn fix(&mut self, extent: usize) {
+        self.symbols.remove(&extent);
+    }
+
     /// An extent: the symbol of its size where there is one.
     pub(crate) fn extent(&self, extent: usize) -> String {
         match self.symbols.contains(&extent) {

@@ -17,6 +17,8 @@ const TEXTS: [&str; 11] = [
     include_str!("prelude/normalization.tj"),
     include_str!("prelude/loss.tj"),
     include_str!("prelude/indexing.tj"),
+    include_str!("prelude/creation.tj"),
+    include_str!("prelude/interpolation.tj"),
     include_str!("prelude/attention.tj"),
     include_str!("prelude/recurrent.tj"),
     include_str!("prelude/optimiser.tj"),

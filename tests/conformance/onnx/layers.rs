@@ -30,27 +30,23 @@ pub(super) fn translate(node: &Node<'_>, writer: &mut Writer) -> Option<Vec<Stri
             vec![format!("rms_norm({text}, {}, epsilon = {epsilon}, axis = {})", node.text(1)?, axes(&over))]
         }
         "LpNormalization" => {
-            let axis = node.axis(-1)?;
-            let size = match node.integer("p") {
-                Some(1) => format!("sum(abs({text}), axis = {axis}, keepdims = true)"),
-                _ => format!("norm({text}, axis = {axis}, keepdims = true)"),
-            };
-            vec![format!("{text} / {size}")]
+            let order = node.integer("p").unwrap_or(2);
+            vec![format!("normalize({text}, axis = {}, order = {order})", node.axis(-1)?)]
+        }
+        "LRN" => {
+            let options = [("alpha", 1e-4), ("beta", 0.75), ("bias", 1.0)]
+                .map(|(name, default)| format!(", {name} = {}", node.number(name, default)));
+            vec![format!("local_response_norm({text}, {}{})", node.integer("size")?, options.concat())]
         }
         "BatchNormalization" => batch_norm(node, x, writer)?,
         "InstanceNormalization" => {
-            let over: Vec<usize> = (2..x.rank()).collect();
-            let (gain, bias) = (channels(node, 1, x, writer)?, channels(node, 2, x, writer)?);
             let epsilon = node.number("epsilon", 1e-5);
-            vec![format!("layer_norm({text}, {gain}, {bias}, epsilon = {epsilon}, axis = {})", axes(&over))]
+            vec![format!("instance_norm({text}, {}, {}, epsilon = {epsilon})", node.text(1)?, node.text(2)?)]
         }
         "GroupNormalization" => {
-            let groups = node.integer("num_groups")?;
-            let grouped = format!("[{}, {groups}, -1]", writer.extent(x.shape[0]));
-            let epsilon = node.number("epsilon", 1e-5);
-            let rows = writer.bind(&format!("layer_norm(reshape({text}, {grouped}), epsilon = {epsilon})"));
-            let (gain, bias) = (channels(node, 1, x, writer)?, channels(node, 2, x, writer)?);
-            vec![format!("reshape({rows}, {}) * {gain} + {bias}", writer.shape(&x.shape))]
+            let (groups, epsilon) = (node.integer("num_groups")?, node.number("epsilon", 1e-5));
+            let (gain, bias) = (node.text(1)?, node.text(2)?);
+            vec![format!("group_norm({text}, {groups}, {gain}, {bias}, epsilon = {epsilon})")]
         }
         "GlobalAveragePool" | "GlobalMaxPool" => {
             let over: Vec<usize> = (2..x.rank()).collect();

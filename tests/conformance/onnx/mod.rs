@@ -5,6 +5,7 @@ mod cells;
 mod elementwise;
 mod indexing;
 mod layers;
+mod sampling;
 mod shapes;
 mod sums;
 mod training;
@@ -70,7 +71,7 @@ struct Node<'j> {
 type Translation = fn(&Node<'_>, &mut Writer) -> Option<Vec<String>>;
 
 /// The families of translations, asked in order; each has a line for every operator that it knows.
-const FAMILIES: [Translation; 8] = [
+const FAMILIES: [Translation; 9] = [
     elementwise::translate,
     shapes::translate,
     indexing::translate,
@@ -79,6 +80,7 @@ const FAMILIES: [Translation; 8] = [
     attention::translate,
     cells::translate,
     training::translate,
+    sampling::translate,
 ];
 
 impl Node<'_> {
