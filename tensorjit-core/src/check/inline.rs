@@ -348,6 +348,14 @@ impl Checker<'_> {
         if let Some(GenericElem { dtype: Some(dtype), .. }) = frame.elems.get(&elem.text) {
             known.push(format!("`{}` is {}", elem.text, dtype.name()));
         }
+        if let Some(Some(model)) = frame.models.get(&elem.text) {
+            let shown = match model {
+                Value::Node(id) => Some(self.show_type(self.graph.ty(*id))),
+                Value::Struct(record) => Some(self.show_struct(&record.name, &record.dims)),
+                _ => None,
+            };
+            known.extend(shown.map(|shown| format!("`{}` is {shown}", elem.text)));
+        }
         for extent in shape {
             match extent {
                 Extent::Axes(name) => {

@@ -10,7 +10,7 @@ use crate::syntax::ast::Function;
 use crate::syntax::parse_function_text;
 
 /// The texts, by family.
-const TEXTS: [&str; 11] = [
+const TEXTS: &[&str] = &[
     include_str!("prelude/statistics.tj"),
     include_str!("prelude/activation.tj"),
     include_str!("prelude/hyperbolic.tj"),
@@ -57,7 +57,7 @@ impl Prelude {
 
 /// The text of a function.
 fn find(name: &str) -> Option<&'static str> {
-    TEXTS.into_iter().find_map(|text| {
+    TEXTS.iter().copied().find_map(|text| {
         let mut from = 0;
         loop {
             let start = from + text[from..].find(START)?;

@@ -315,7 +315,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn show_struct(&self, name: &str, dims: &[Dim]) -> String {
+    pub(super) fn show_struct(&self, name: &str, dims: &[Dim]) -> String {
         let dims: Vec<String> = dims.iter().map(|dim| self.show(dim)).collect();
         if dims.is_empty() { name.to_owned() } else { format!("{name}<{}>", dims.join(", ")) }
     }

@@ -1,0 +1,9 @@
+use tensorjit::tensor_fn;
+
+tensor_fn! {
+    pub fn f<N>(x: f32[N, 4], cosine: f32[N, 2], sine: f32[N, 3]) -> f32[N, 4] {
+        rotary(x, cosine, sine)
+    }
+}
+
+fn main() {}
