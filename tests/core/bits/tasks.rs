@@ -6,7 +6,7 @@ use tensorjit_core::testing::{Side, crew};
 use super::{Compiled, assert_equal};
 
 /// Functions with every form of nest.
-const FUNCTIONS: [&str; 24] = [
+const FUNCTIONS: [&str; 25] = [
     "pub fn flat<M, N>(x: f32[M, N], y: f32[M, N]) -> f32[M, N] { tanh(x) * y + 1 }",
     "pub fn spread<M, N>(x: f32[M, N], b: f32[N], c: f32[M, 1]) -> f32[M, N] { x * b + c }",
     "pub fn turned<M, N>(x: f32[M, N]) -> f32[N, M] { permute(x, (1, 0)) * 2 }",
@@ -31,6 +31,7 @@ const FUNCTIONS: [&str; 24] = [
     "pub fn while_small<M, N>(x: f32[M, N], r: f32[M, N]) -> (f32[M, N], f32[M, N]) { let y = while_loop(x, |x| sum(abs(x)) < 1000000, |x| 2 * x + r, max = 5); (y, grad(sum(y), r)) }",
     "pub fn sides<M, N>(x: f32[M, N], y: f32[M, N], c: bool) -> (f32[M, N], f32[M, N]) { let z = if c { tanh(x) * y } else { x + y }; (z, grad(sum(z), x)) }",
     "pub fn state<M, N>(x: &mut f32[M, N], y: f32[M, N]) -> f32 { x = 0.9 * x + y; sum(x) }",
+    "pub fn matrices<M, N>(a: f32[M, 3, 3], b: f32[M, 3, N]) -> (f32[M, 3, 3], f32[M, 3, N], f32[M, 3, N], f32[M], f32[M, 3, 3]) { let p = a @ permute(a, (0, 2, 1)) + eye(3); let d = det(a); (cholesky(p), solve(p, b), triangular_solve(p, b, lower = false), d, grad(sum(d), a)) }",
 ];
 
 /// Tasks of single units; tasks as small as possible; tasks as real ones, of work that is small.
