@@ -211,27 +211,37 @@ function(
 )
 
 
-def block_loss(layer_norm, softmax, gelu):
-    def loss(g1, c1, wq, wk, wv, wo, g2, c2, w1, b1, w2, b2, x, d):
+def layer_of(layer_norm, softmax, gelu):
+    def layer(g1, c1, wq, wk, wv, wo, g2, c2, w1, b1, w2, b2, x):
         batch, length, width = x.shape
         heads = lambda t: t.reshape(batch, length, 6, width // 6).swapaxes(1, 2)
         h = layer_norm(x, g1, c1)
         q, k, v = heads(h @ wq), heads(h @ wk), heads(h @ wv)
         attended = softmax(q @ k.swapaxes(-1, -2) * 0.125) @ v
         x = x + attended.swapaxes(1, 2).reshape(batch, length, width) @ wo
-        y = x + gelu(layer_norm(x, g2, c2) @ w1 + b1) @ w2 + b2
-        return (y * d).sum()
+        return x + gelu(layer_norm(x, g2, c2) @ w1 + b1) @ w2 + b2
+
+    return layer
+
+
+def encoder_loss(layer):
+    def loss(*inputs):
+        *parameters, x, d = inputs
+        for first in range(0, len(parameters), 12):
+            x = layer(*parameters[first : first + 12], x)
+        return (x * d).sum()
 
     return loss
 
 
-function(
-    "block_grad",
-    jax=jax_grad(block_loss(jax_layer_norm, jax_softmax, jax.nn.gelu), tuple(range(12))),
-    torch=TorchGrad(
-        block_loss(torch_layer_norm, torch_softmax, lambda t: F.gelu(t, approximate="tanh")), tuple(range(12))
-    ),
-)
+jax_layer = layer_of(jax_layer_norm, jax_softmax, jax.nn.gelu)
+torch_layer = layer_of(torch_layer_norm, torch_softmax, lambda t: F.gelu(t, approximate="tanh"))
+for name, layers in [("block_grad", 1), ("encoder_grad", 6)]:
+    function(
+        name,
+        jax=jax_grad(encoder_loss(jax_layer), tuple(range(12 * layers))),
+        torch=TorchGrad(encoder_loss(torch_layer), tuple(range(12 * layers))),
+    )
 
 
 def jax_convolution(w, x, d):
@@ -243,6 +253,50 @@ function(
     "convolution_grad",
     jax=jax_grad(jax_convolution, (0, 1)),
     torch=TorchGrad(lambda w, x, d: (torch.relu(F.conv2d(x, w, padding=1)) * d).sum(), (0, 1)),
+)
+
+
+
+def jax_comets(start, dt):
+    def kick(x, y, z, u, v, w, dt):
+        square = x * x + y * y + z * z
+        pull = dt / (square * jnp.sqrt(square))
+        return x, y, z, u - pull * x, v - pull * y, w - pull * z
+
+    def leap(comets, _):
+        x, y, z, u, v, w = kick(*comets, 0.5 * dt)
+        return kick(x + dt * u, y + dt * v, z + dt * w, u, v, w, 0.5 * dt), None
+
+    x, y, z, *_ = jax.lax.scan(leap, tuple(start.T), None, length=1000)[0]
+    return (x * x + y * y + z * z).sum()
+
+
+def numpy_scatter(table, i, x):
+    y = table.copy()
+    np.add.at(y, i, x)
+    return y
+
+
+function("comets_grad", jax=jax_grad(jax_comets, (0,)))
+function("gather_rows", numpy=lambda x, i: x[i], jax=lambda x, i: x[i], torch=lambda x, i: x[i])
+function(
+    "scatter_rows",
+    numpy=numpy_scatter,
+    jax=lambda table, i, x: table.at[i].add(x),
+    torch=lambda table, i, x: table.index_add(0, i, x),
+)
+function(
+    "running_sums",
+    numpy=lambda x: x.cumsum(1),
+    jax=lambda x: x.cumsum(1),
+    torch=lambda x: x.cumsum(1),
+)
+function("greatest", numpy=lambda x: x.argmax(1), jax=lambda x: x.argmax(1), torch=lambda x: x.argmax(1))
+function(
+    "sorted",
+    numpy=lambda x: np.sort(x, 1),
+    jax=lambda x: jnp.sort(x, 1),
+    torch=lambda x: torch.sort(x, 1).values,
 )
 
 # ---- making them ready: peer -> a call without arguments
@@ -279,6 +333,12 @@ MAKE = {
 ready, last = {}, {}
 
 
+def load(path, precision):
+    """An input in the precision of the workload; indices are integers."""
+    found = np.load(path)
+    return found if found.dtype.kind == "i" else found.astype(precision)[()]
+
+
 def prepare(request):
     peer, precision = request["peer"], request["precision"]
     source, make = MAKE[peer]
@@ -287,7 +347,7 @@ def prepare(request):
         return {"absent": True}
     # It is part of what JAX compiles a function for, so that it must stay until the last call.
     jax.config.update("jax_enable_x64", precision == "float64")
-    inputs = [np.load(path).astype(precision)[()] for path in request["inputs"]]
+    inputs = [load(path, precision) for path in request["inputs"]]
     start = time.perf_counter()
     ready[peer] = make(f, inputs)
     last[peer] = ready[peer]()

@@ -26,7 +26,7 @@ pub trait Outputs {
 
 impl<T: Real, D: Dimension> Outputs for Array<T, D> {
     fn append_to(&self, tensors: &mut Vec<Tensor>) -> Result<()> {
-        tensors.push(self.mapv(Into::into).into_dyn());
+        tensors.push(self.mapv(Real::value).into_dyn());
         Ok(())
     }
 }
@@ -35,7 +35,7 @@ macro_rules! scalars {
     ($($scalar:ty),*) => { $(
         impl Outputs for $scalar {
             fn append_to(&self, tensors: &mut Vec<Tensor>) -> Result<()> {
-                tensors.push(ndarray::arr0((*self).into()).into_dyn());
+                tensors.push(ndarray::arr0(f64::from(*self)).into_dyn());
                 Ok(())
             }
         }

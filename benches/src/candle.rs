@@ -25,6 +25,10 @@ pub fn make(function: &str) -> Option<Make> {
         "block_grad" => {
             |inputs| gradients(inputs, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], Value::Kept, block_loss)
         }
+        "encoder_grad" => |inputs| gradients(inputs, &ENCODER, Value::Kept, encoder_loss),
+        "gather_rows" => |inputs| indexed(inputs, |x, i| x[0].index_select(i, 0)),
+        "scatter_rows" => |inputs| indexed(inputs, |x, i| x[0].index_add(i, &x[1], 0)),
+        "running_sums" => |inputs| plain(inputs, |x| x[0].cumsum(1)),
         "convolution_grad" => |inputs| gradients(inputs, &[0, 1], Value::Kept, convolution_loss),
         _ => return None,
     };
@@ -49,6 +53,18 @@ fn convert(tensor: &Tensor) -> Result<CandleTensor> {
 fn plain(inputs: &[Tensor], f: fn(&[CandleTensor]) -> Candle<CandleTensor>) -> Result<Box<dyn Call>> {
     let inputs = inputs.iter().map(convert).collect::<Result<Vec<_>>>()?;
     returning(move || Ok(f(&inputs)?))
+}
+
+/// A function without derivatives whose second input is indices.
+fn indexed(
+    inputs: &[Tensor],
+    f: fn(&[CandleTensor], &CandleTensor) -> Candle<CandleTensor>,
+) -> Result<Box<dyn Call>> {
+    let indices = inputs[1].iter().map(|i| *i as u32).collect::<Vec<_>>();
+    let indices = CandleTensor::new(indices, &Device::Cpu)?;
+    let others = [&inputs[..1], &inputs[2..]].concat();
+    let others = others.iter().map(convert).collect::<Result<Vec<_>>>()?;
+    returning(move || Ok(f(&others, &indices)?))
 }
 
 /// What becomes of the value that was differentiated.
@@ -126,8 +142,31 @@ fn attention_loss(x: &[CandleTensor]) -> Candle<CandleTensor> {
 }
 
 fn block_loss(p: &[CandleTensor]) -> Candle<CandleTensor> {
-    let [g1, c1, wq, wk, wv, wo, g2, c2, w1, b1, w2, b2, x, d] = p else {
-        candle_core::bail!("fourteen inputs are needed")
+    let (parameters, data) = p.split_at(12);
+    (layer(parameters, &data[0])? * &data[1])?.sum_all()
+}
+
+/// The positions of the parameters of six layers.
+const ENCODER: [usize; 72] = {
+    let mut positions = [0; 72];
+    let mut i = 0;
+    while i < positions.len() {
+        positions[i] = i;
+        i += 1;
+    }
+    positions
+};
+
+fn encoder_loss(p: &[CandleTensor]) -> Candle<CandleTensor> {
+    let (parameters, data) = p.split_at(ENCODER.len());
+    let y = parameters.chunks(12).try_fold(data[0].clone(), |x, parameters| layer(parameters, &x))?;
+    (y * &data[1])?.sum_all()
+}
+
+/// A layer of a transformer, by its twelve parameters.
+fn layer(p: &[CandleTensor], x: &CandleTensor) -> Candle<CandleTensor> {
+    let [g1, c1, wq, wk, wv, wo, g2, c2, w1, b1, w2, b2] = p else {
+        candle_core::bail!("twelve parameters are needed")
     };
     let (batch, time, width) = x.dims3()?;
     let heads = |h: CandleTensor| h.reshape((batch, time, 6, width / 6))?.transpose(1, 2)?.contiguous();
@@ -137,8 +176,7 @@ fn block_loss(p: &[CandleTensor]) -> Candle<CandleTensor> {
     let attended = attended.transpose(1, 2)?.reshape((batch, time, width))?;
     let x = (x + attended.broadcast_matmul(wo)?)?;
     let h = layer_norm_slow(&x, g2, c2, 1e-5)?.broadcast_matmul(w1)?.broadcast_add(b1)?.gelu()?;
-    let y = (x + h.broadcast_matmul(w2)?.broadcast_add(b2)?)?;
-    (y * d)?.sum_all()
+    x + h.broadcast_matmul(w2)?.broadcast_add(b2)?
 }
 
 fn convolution_loss(x: &[CandleTensor]) -> Candle<CandleTensor> {

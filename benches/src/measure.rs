@@ -150,7 +150,7 @@ pub fn measure(
         .collect();
     let folder = folder()?;
     let files = match python {
-        Some(_) => files(&folder, &inputs, workload.precision)?,
+        Some(_) => files(&folder, workload, &inputs)?,
         None => Vec::new(),
     };
     let mut failures = Vec::new();
@@ -234,11 +234,11 @@ fn outcome(mut ready: Ready) -> Outcome {
 }
 
 /// Writes the inputs.
-fn files(folder: &Path, inputs: &[Tensor], precision: Precision) -> Result<Vec<PathBuf>> {
+fn files(folder: &Path, workload: &Workload, inputs: &[Tensor]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    for (i, input) in inputs.iter().enumerate() {
+    for (i, (input, tensor)) in workload.inputs.iter().zip(inputs).enumerate() {
         let path = folder.join(format!("input.{i}.npy"));
-        write_npy(&path, input, precision)?;
+        write_npy(&path, tensor, input.draw, workload.precision)?;
         files.push(path);
     }
     Ok(files)

@@ -17,21 +17,25 @@ pub enum Precision {
 }
 
 /// The elements' types.
-pub trait Real: Copy + Into<f64> + 'static {
+pub trait Real: Copy + 'static {
     fn of(value: f64) -> Self;
+    fn value(self) -> f64;
 }
 
-impl Real for f32 {
-    fn of(value: f64) -> f32 {
-        value as f32
-    }
-}
+macro_rules! reals {
+    ($($t:ident),*) => { $(
+        impl Real for $t {
+            fn of(value: f64) -> $t {
+                value as $t
+            }
 
-impl Real for f64 {
-    fn of(value: f64) -> f64 {
-        value
-    }
+            fn value(self) -> f64 {
+                self as f64
+            }
+        }
+    )* };
 }
+reals!(f32, f64, i64);
 
 /// An input as an array of fixed rank, or why it is none.
 pub fn array<T: Real, D: Dimension>(tensor: &Tensor) -> Result<Array<T, D>> {
@@ -54,6 +58,8 @@ pub enum Draw {
     OneHot,
     /// This value.
     Constant(f64),
+    /// A uniform whole number below this one: an index.
+    Index(usize),
 }
 
 /// An input of a workload, as data.
@@ -83,6 +89,11 @@ pub fn constant(value: f64) -> Input {
     Input { shape: Vec::new(), draw: Draw::Constant(value) }
 }
 
+/// Indices of an axis of this extent.
+pub fn index(extent: usize, shape: &[usize]) -> Input {
+    Input { shape: shape.to_vec(), draw: Draw::Index(extent) }
+}
+
 /// Rows with a one each.
 pub fn one_hot(rows: usize, columns: usize) -> Input {
     Input { shape: vec![rows, columns], draw: Draw::OneHot }
@@ -100,6 +111,7 @@ impl Input {
                 Draw::Normal(deviation) => deviation * random.normal(),
                 Draw::Uniform(low, high) => low + (high - low) * random.unit(),
                 Draw::Constant(value) => value,
+                Draw::Index(extent) => (random.unit() * extent as f64).floor(),
                 Draw::OneHot => {
                     if position % columns == 0 {
                         hot = (random.unit() * columns as f64) as usize;
@@ -144,9 +156,10 @@ impl Random {
     }
 }
 
-/// Writes an input for the Python peers, in the precision of the workload.
-pub fn write_npy(path: &Path, tensor: &Tensor, precision: Precision) -> Result<()> {
+/// Writes an input for the Python peers, in the precision of the workload; indices as integers.
+pub fn write_npy(path: &Path, tensor: &Tensor, draw: Draw, precision: Precision) -> Result<()> {
     match precision {
+        _ if matches!(draw, Draw::Index(_)) => ndarray_npy::write_npy(path, &tensor.mapv(|x| x as i64))?,
         Precision::F32 => ndarray_npy::write_npy(path, &tensor.mapv(|x| x as f32))?,
         Precision::F64 => ndarray_npy::write_npy(path, tensor)?,
     }

@@ -110,7 +110,8 @@ const OTHERS: &Others = &[
 
 /// All workloads, in the order of the table.
 pub fn all() -> Vec<Workload> {
-    use crate::workloads::{attention, block, convolution, finance, layers, linear, network, products, rows};
+    use crate::workloads::{attention, block, convolution, encoder, finance, layers, linear, network};
+    use crate::workloads::{places, products, rows, scan};
     let mut workloads = [
         linear::workloads(),
         products::workloads(),
@@ -120,7 +121,10 @@ pub fn all() -> Vec<Workload> {
         finance::workloads(),
         attention::workloads(),
         block::workloads(),
+        encoder::workloads(),
         convolution::workloads(),
+        scan::workloads(),
+        places::workloads(),
     ]
     .concat();
     for workload in &mut workloads {

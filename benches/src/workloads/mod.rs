@@ -5,9 +5,12 @@
 pub mod attention;
 pub mod block;
 pub mod convolution;
+pub mod encoder;
 pub mod finance;
 pub mod layers;
 pub mod linear;
 pub mod network;
+pub mod places;
 pub mod products;
 pub mod rows;
+pub mod scan;
