@@ -50,7 +50,7 @@ impl Prelude {
     /// The names of all functions.
     pub(super) fn names<'n>() -> impl Iterator<Item = &'n str> {
         TEXTS
-            .into_iter()
+            .iter()
             .flat_map(|text| text.split(START).skip(1).filter_map(|rest| rest.split(['(', '<']).next()))
     }
 }
