@@ -35,7 +35,7 @@ fn programs() -> Vec<String> {
 
 /// A text cut into names, numbers, strings without spaces, and signs; comments and spaces are dropped.
 fn words(text: &str) -> Vec<String> {
-    const SIGNS: [&str; 9] = ["->", "&&", "==", "<=", ">=", "!=", "+=", "-=", "..="];
+    const SIGNS: [&str; 12] = ["->", "&&", "==", "<=", ">=", "!=", "+=", "-=", "..=", "::", "<<", ">>"];
     let mut words: Vec<String> = Vec::new();
     for line in text.lines().filter(|line| !line.trim_start().starts_with("///")) {
         for run in line.split_whitespace() {

@@ -17,9 +17,11 @@ use crate::run::function;
 
 const VALUES: &str = include_str!("../data/math/elementary.txt");
 
-/// What is written otherwise than as a call of the name.  Of compositions the bounds in ULP of f32 and f64, which are
-/// those of the given number where the value is less.
-const WRITTEN: &[(&str, &str, Option<(f64, f64, f64)>)] = &[
+/// Bounds in ULP of f32 and f64, which are those of the last number where the value is less.
+type Bounds = (f64, f64, f64);
+
+/// What is written otherwise than as a call of the name, with the bounds of compositions.
+const WRITTEN: &[(&str, &str, Option<Bounds>)] = &[
     ("acosh", "acosh(x)", Some((2.0, 2.0, 0.0))),
     ("add", "x + y", None),
     ("asinh", "asinh(x)", Some((2.0, 2.0, 0.0))),

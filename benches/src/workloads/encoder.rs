@@ -75,7 +75,8 @@ macro_rules! stamp {
             }
 
             pub fn ours(inputs: &[Tensor]) -> Result<Box<dyn Call>> {
-                let layers = inputs[..LAYERS * LEAVES].chunks(LEAVES).map(layer).collect::<Result<Vec<_>>>()?;
+                let layers =
+                    inputs[..LAYERS * LEAVES].chunks(LEAVES).map(layer).collect::<Result<Vec<_>>>()?;
                 let layers: [Layer; LAYERS] = layers.try_into().map_err(|_| "a layer is missing")?;
                 let [x, d] = [0, 1].map(|i| array::<$t, Ix3>(&inputs[LAYERS * LEAVES + i]));
                 let (x, d) = (x?, d?);

@@ -14,12 +14,12 @@ macro_rules! stamp {
 
             crate::functions! {
                 /// Rows of a table.
-                pub fn gather_rows<V, D, N>(table: $t[V, D], i: i64[N]) -> $t[N, D] {
+                pub fn gather_rows<V: 1.., D, N>(table: $t[V, D], i: i64[N]) -> $t[N, D] {
                     take(table, i, axis = 0)
                 }
 
                 /// Rows added to those of a table.
-                pub fn scatter_rows<V, D, N>(table: $t[V, D], i: i64[N], x: $t[N, D]) -> $t[V, D] {
+                pub fn scatter_rows<V: 1.., D, N>(table: $t[V, D], i: i64[N], x: $t[N, D]) -> $t[V, D] {
                     scatter_add(table, i, x, axis = 0)
                 }
 

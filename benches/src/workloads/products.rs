@@ -105,7 +105,7 @@ impl<T: Real + LinalgScalar> Call for ByGemm<T> {
     }
 
     fn outputs(&mut self) -> Result<Vec<Tensor>> {
-        Ok(vec![self.c.mapv(Into::into).into_dyn()])
+        Ok(vec![self.c.mapv(Real::value).into_dyn()])
     }
 }
 

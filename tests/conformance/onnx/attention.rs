@@ -151,10 +151,7 @@ fn linear(node: &Node<'_>, writer: &mut Writer) -> Option<Vec<String>> {
             Some(first(decay, vec![batch, steps, groups, each], per_head))
         }
     };
-    let beta = match node.operand(5) {
-        None => None,
-        Some(beta) => Some(first(beta, vec![batch, steps, beta.shape[2], 1], per_head)),
-    };
+    let beta = node.operand(5).map(|beta| first(beta, vec![batch, steps, beta.shape[2], 1], per_head));
     let state = [batch, groups, width, depth];
     let start = match node.text(3) {
         Some(past) => past.to_owned(),

@@ -3,8 +3,11 @@
 use super::Node;
 use crate::text::Writer;
 
+/// Writes the step of one tensor: what is read of it, to its results.
+type Step = fn(&Node<'_>, &[&str], &mut Writer) -> Option<Vec<String>>;
+
 pub(super) fn translate(node: &Node<'_>, writer: &mut Writer) -> Option<Vec<String>> {
-    let (kinds, one): (usize, fn(&Node<'_>, &[&str], &mut Writer) -> Option<Vec<String>>) = match node.op {
+    let (kinds, one): (usize, Step) = match node.op {
         "Adagrad" => (3, adagrad),
         "Adam" => (4, adam),
         "Momentum" => (3, momentum),
