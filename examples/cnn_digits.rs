@@ -5,7 +5,7 @@ mod common;
 
 use std::time::Instant;
 
-use common::{Outcome, Uniform, data, plot, progress, short, table};
+use common::{Outcome, Uniform, data, learned, progress, short};
 use tensorjit::ndarray::{Array1, Array2, ArrayBase, Axis, DataMut, Dimension};
 use tensorjit::tensor_fn;
 
@@ -105,19 +105,6 @@ fn main() -> Outcome<()> {
     let (tx, ty) = (x.select(Axis(0), &test_rows), y.select(Axis(0), &test_rows));
     let found = classify(&tx, &network)?;
     let right = found.iter().zip(&ty).filter(|(a, b)| a == b).count() as f64 / ty.len() as f64;
-    let steps = losses.len() / epochs as usize;
-    let means = losses.chunks(steps).map(|epoch| epoch.iter().sum::<f64>() / epoch.len() as f64).collect();
-    let caption = "Digits, two convolutions, Adam";
-    let curve = plot("cnn_digits", caption, &[("cross entropy, mean of an epoch".into(), means)])?;
-    table(
-        "Digits by convolutions (1347 to train, 450 to test)",
-        &[
-            ("first loss", format!("{:.3}", losses[0])),
-            ("last loss", format!("{:.4}", losses[losses.len() - 1])),
-            ("right on the test split", format!("{:.2} %", 100.0 * right)),
-            ("steps per second", format!("{:.0}", losses.len() as f64 / seconds)),
-            ("curve", curve.display().to_string()),
-        ],
-    );
+    learned("cnn_digits", "Digits, two convolutions, Adam", (&losses, epochs as usize), seconds, right)?;
     if right >= 0.98 { Ok(()) } else { Err("less than 98 % of the test split are right".into()) }
 }

@@ -42,6 +42,31 @@ pub(crate) fn table(title: &str, rows: &[(&str, String)]) {
     }
 }
 
+/// Tells how digits were learned: the losses of all steps, their mean of each epoch as a curve, and the part of the
+/// test split that is right.
+pub(crate) fn learned(
+    name: &str,
+    caption: &str,
+    (losses, epochs): (&[f64], usize),
+    seconds: f64,
+    right: f64,
+) -> Outcome<()> {
+    let epoch = losses.chunks(losses.len() / epochs);
+    let means = epoch.map(|epoch| epoch.iter().sum::<f64>() / epoch.len() as f64).collect();
+    let curve = plot(name, caption, &[("cross entropy, mean of an epoch".into(), means)])?;
+    table(
+        &format!("{caption} (1347 images to train, 450 to test)"),
+        &[
+            ("first loss", format!("{:.3}", losses[0])),
+            ("last loss", format!("{:.4}", losses[losses.len() - 1])),
+            ("right on the test split", format!("{:.2} %", 100.0 * right)),
+            ("steps per second", format!("{:.0}", losses.len() as f64 / seconds)),
+            ("curve", curve.display().to_string()),
+        ],
+    );
+    Ok(())
+}
+
 /// Draws curves, each a name and its values, with a logarithmic axis, to `target/demo/<name>.svg`.
 pub(crate) fn plot(name: &str, caption: &str, curves: &[(String, Vec<f64>)]) -> Outcome<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/demo");

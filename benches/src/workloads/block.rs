@@ -78,8 +78,8 @@ macro_rules! stamp {
 stamp!(single, f32);
 stamp!(double, f64);
 
-/// The parameters in the order of the function, then the data.
-fn inputs(batch: usize, time: usize) -> Vec<Input> {
+/// The parameters of a layer in the order of the function.
+pub fn parameters() -> Vec<Input> {
     let width = 384;
     let square = || scaled(0.05, &[width, width]);
     vec![
@@ -95,9 +95,12 @@ fn inputs(batch: usize, time: usize) -> Vec<Input> {
         normal(&[4 * width]),
         scaled(0.05, &[4 * width, width]),
         normal(&[width]),
-        normal(&[batch, time, width]),
-        normal(&[batch, time, width]),
     ]
+}
+
+/// What a layer takes, and the cotangent of its result.
+pub fn data(batch: usize, time: usize) -> Vec<Input> {
+    vec![normal(&[batch, time, 384]); 2]
 }
 
 pub fn workloads() -> Vec<Workload> {
@@ -110,7 +113,7 @@ pub fn workloads() -> Vec<Workload> {
         family: "attention",
         precision: Precision::F32,
         work: Work::Flops(flops as f64),
-        inputs: inputs(batch, time),
+        inputs: [parameters(), data(batch, time)].concat(),
         ours: single::ours,
         exact: double::ours,
         peers: vec![],

@@ -2,8 +2,9 @@
 
 use crate::Result;
 use crate::call::{Call, Outputs, into};
-use crate::tensor::{Input, Precision, Tensor, array, normal, scaled};
+use crate::tensor::{Precision, Tensor, array};
 use crate::workload::{Contender, Gate, Work, Workload};
+use crate::workloads::block;
 
 macro_rules! stamp {
     ($module:ident, $t:ident) => {
@@ -93,28 +94,6 @@ const LAYERS: usize = 6;
 /// The parameters of a layer.
 const LEAVES: usize = 12;
 
-/// The parameters of all layers in the order of the struct, then the data.
-fn inputs(batch: usize, time: usize) -> Vec<Input> {
-    let width = 384;
-    let square = || scaled(0.05, &[width, width]);
-    let layer = vec![
-        normal(&[width]),
-        normal(&[width]),
-        square(),
-        square(),
-        square(),
-        square(),
-        normal(&[width]),
-        normal(&[width]),
-        scaled(0.05, &[width, 4 * width]),
-        normal(&[4 * width]),
-        scaled(0.05, &[4 * width, width]),
-        normal(&[width]),
-    ];
-    let data = normal(&[batch, time, width]);
-    [vec![layer; LAYERS].concat(), vec![data.clone(), data]].concat()
-}
-
 pub fn workloads() -> Vec<Workload> {
     let (batch, time, width) = (8, 97, 384);
     // Each product three times: forward, and for both operands.
@@ -125,7 +104,7 @@ pub fn workloads() -> Vec<Workload> {
         family: "attention",
         precision: Precision::F32,
         work: Work::Flops(flops as f64),
-        inputs: inputs(batch, time),
+        inputs: [vec![block::parameters(); LAYERS].concat(), block::data(batch, time)].concat(),
         ours: single::ours,
         exact: double::ours,
         peers: vec![],

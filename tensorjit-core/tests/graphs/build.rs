@@ -236,6 +236,9 @@ impl Builder {
                 0 => DType::Bool,
                 number => INTEGERS[number - 1],
             },
+            TypeRule::Int => INTEGERS[usize::from(step.choice) % INTEGERS.len()],
+            TypeRule::FromBits if self.dtype == DType::F32 => DType::U32,
+            TypeRule::FromBits => DType::U64,
             _ => self.dtype,
         };
         let mut inputs = Vec::with_capacity(operands.len());

@@ -20,6 +20,43 @@ const TYPES: &[(i64, DType)] = &[
     (13, DType::U64),
 ];
 
+/// The shape of what is only reshaped, which files do not say of what stands between nodes.
+pub(super) fn reshaped(node: &Node<'_>) -> Option<Vec<usize>> {
+    let x = &node.operand(0)?.shape;
+    let numbers = |attribute| node.integers(1, attribute);
+    let places =
+        |axes: &[i64], rank| axes.iter().map(|axis| place(*axis, rank)).collect::<Option<Vec<usize>>>();
+    match node.op {
+        "Unsqueeze" => {
+            let axes = numbers("axes")?;
+            let rank = x.len() + axes.len();
+            let (new, mut kept) = (places(&axes, rank)?, x.iter());
+            (0..rank).map(|axis| if new.contains(&axis) { Some(1) } else { kept.next().copied() }).collect()
+        }
+        "Squeeze" => {
+            let gone = places(&numbers("axes")?, x.len())?;
+            Some((0..x.len()).filter(|axis| !gone.contains(axis)).map(|axis| x[axis]).collect())
+        }
+        // 0 keeps the extent at its place, and -1 is what is left.
+        "Reshape" => {
+            let extents = numbers("shape")?;
+            let kept = extents.iter().enumerate().map(|(axis, extent)| match *extent {
+                0 => x.get(axis).copied(),
+                extent => Some(usize::try_from(extent).unwrap_or(1)),
+            });
+            let kept: Vec<usize> = kept.collect::<Option<_>>()?;
+            let rest = x.iter().product::<usize>() / kept.iter().product::<usize>().max(1);
+            Some(
+                kept.iter()
+                    .zip(&extents)
+                    .map(|(kept, extent)| if *extent < 0 { rest } else { *kept })
+                    .collect(),
+            )
+        }
+        _ => None,
+    }
+}
+
 pub(super) fn translate(node: &Node<'_>, writer: &mut Writer) -> Option<Vec<String>> {
     let x = node.operand(0)?;
     let text = &x.text;

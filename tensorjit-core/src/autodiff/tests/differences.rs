@@ -24,7 +24,7 @@ use crate::graph::ops::solve::Solve;
 use crate::graph::ops::triangular_solve::TriangularSolve;
 use crate::graph::sketch::{Sketch, dim, m, n};
 use crate::graph::table::Ew;
-use crate::graph::table::row::Derivative;
+use crate::graph::table::row::{Derivative, TypeRule};
 use crate::graph::value::Value;
 use crate::graph::{NodeId, Op, Type};
 use std::sync::Arc;
@@ -276,7 +276,10 @@ fn structural_operators_of_nothing() {
 /// Every row that has a derivative, at samples of its domain that are away from its kinks.
 #[test]
 fn rows_of_the_table() {
-    for row in Ew::ALL.iter().filter(|row| !matches!(row.row().derivative, Derivative::Zero(_))) {
+    // Differences of what is rounded to a half are those of its steps.
+    let coarse = |row: &Ew| matches!(row.row().types, TypeRule::Cast(to) if to.is_half());
+    let is_zero = |row: &Ew| matches!(row.row().derivative, Derivative::Zero(_));
+    for row in Ew::ALL.iter().filter(|row| !is_zero(row) && !coarse(row)) {
         let (mut b, operands) = (Sketch::new(&[]), row.row().operands);
         let bools = matches!(row, Ew::Select);
         let inputs: Vec<NodeId> = operands.iter().map(|_| b.variable(&[dim(5)])).collect();
