@@ -57,7 +57,8 @@ pub struct Listing {
 }
 
 /// The passes before instruction selection.  The loops are in their final form and pure instructions stand
-/// where they belong, so that only what lowering leaves behind has to be cleaned up.
+/// where they belong, so that only what lowering leaves behind has to be cleaned up, and what strips, each made as if
+/// it stood alone, compute alike has to become one.
 const PASSES: &str = "function(early-cse,instcombine<no-verify-fixpoint>,simplifycfg)";
 
 /// The version of LLVM: major, minor, patch.

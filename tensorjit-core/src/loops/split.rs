@@ -220,10 +220,12 @@ impl Outline<'_> {
     }
 }
 
-/// The buffers that an instruction writes.
+/// The buffers that an instruction may write.
 fn stored(inst: &Inst, written: &mut BTreeSet<Buf>) {
-    if let Inst::Store { buf, .. } = inst {
-        written.insert(*buf);
+    match inst {
+        Inst::Store { buf, .. } => written.extend([*buf]),
+        Inst::Call { buffers, .. } => written.extend(buffers),
+        _ => {}
     }
     inst.blocks().flat_map(|block| &block.insts).for_each(|inst| stored(inst, written));
 }
@@ -404,6 +406,30 @@ mod tests {
             split(kernel.clone(), Pool::default(), Limits::USUAL),
             Parts { entry: kernel, parts: Vec::new() }
         );
+    }
+
+    #[test]
+    fn what_is_read_before_a_call_is_not_read_again_behind_it() {
+        let nest = || {
+            let mut k = Sketch::new();
+            let (x, y, n) = (k.arg(DType::F32, 0), k.arg(DType::F32, 1), k.symbol(0));
+            (k, x, y, n)
+        };
+        let (mut k, x, y, n) = nest();
+        let one = k.float(DType::F32, 1.0);
+        add(&mut k, n, y, x, one);
+        let mut pool = Pool::default();
+        let called = pool.add(&k.finish());
+        assert_eq!(called, [(0, vec![y, x])]);
+        let (mut k, x, y, n) = nest();
+        let zero = k.int(DType::I64, 0);
+        let before = k.load(x, zero, 1, None);
+        k.push(Inst::Call { part: 0, buffers: vec![y, x] });
+        add(&mut k, n, y, y, before);
+        let parts = split(k.finish(), pool, Limits::NONE);
+        assert_eq!(calls(&parts), [(0, vec![1, 0])], "the nest that uses the value stays beside its load");
+        let loads = |inst: &Inst| matches!(inst, Inst::Load { .. });
+        assert_eq!(parts.entry.body.insts.iter().filter(|inst| loads(inst)).count(), 1);
     }
 
     #[test]

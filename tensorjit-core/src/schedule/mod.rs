@@ -1,7 +1,8 @@
 //! From the graph to loops: what is fused, what stands in memory, how loops are tiled and vectorised.
 //!
 //! [`roots`] says which nodes are computed by loops, [`fuse`] which of them share loops, [`strips`] which of these loops
-//! run strip by strip, [`steps`] what a scan runs again and again, [`memory`] where values stand; these know nothing of the machine.  [`emit`] makes the loops for a target.
+//! run strip by strip, [`steps`] what a scan runs again and again, [`memory`] where values stand, [`alike`] which strips are equal but
+//! for that; these know nothing of the machine.  [`emit`] makes the loops for a target.
 
 mod cost;
 mod order;
@@ -41,6 +42,8 @@ pub struct Schedule<'a> {
     /// What scans run.
     steps: BTreeMap<NodeId, steps::Steps<'a>>,
     memory: memory::Memory,
+    /// One for each strip.
+    alike: Vec<alike::Alike>,
     grain: Grain,
 }
 
@@ -58,8 +61,9 @@ fn plan<'a>(graph: Cow<'a, Graph>, states: &[u32], grain: Grain) -> Result<Sched
     let (groups, strips) = strips::strips(&graph.facts, &roots, groups, grain);
     let steps = steps::find(&graph, &roots, grain)?;
     let memory = memory::place(&graph, &roots, &groups, &strips, &steps, states, grain);
+    let alike = alike::find(&graph, &roots, &groups, &strips, &memory);
     let results = graph.outputs.len() - states.len();
-    Ok(Schedule { graph, results, roots, groups, strips, steps, memory, grain })
+    Ok(Schedule { graph, results, roots, groups, strips, steps, memory, alike, grain })
 }
 
 impl Schedule<'_> {

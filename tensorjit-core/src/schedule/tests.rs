@@ -214,7 +214,7 @@ fn equal_layers_are_alike() {
         g.outputs.push(layer);
     }
     let schedule = super::schedule(&g, &[], Grain::default()).expect("it can be scheduled");
-    let alike = alike::find(&g, &schedule.roots, &schedule.groups, &schedule.strips, &schedule.memory);
+    let alike = schedule.alike;
     let firsts: Vec<usize> = alike.iter().map(|strip| strip.first).collect();
     assert_eq!(firsts, [0, 1, 0, 1, 4, 5], "a product and a map each");
     let place = |strip: usize, argument| {

@@ -28,7 +28,6 @@ use std::collections::BTreeMap;
 use tensorjit_runtime::abi::DType;
 
 use super::Schedule;
-use super::alike;
 use super::fuse::{Group, Nest};
 use super::memory::{Memory, Panel, Slot, Sums};
 use super::roots::Root;
@@ -134,16 +133,14 @@ struct Emit<'a> {
 
 /// Makes the kernel of all groups, in order, and the copies after them; and the parts that it calls.
 pub(super) fn emit(schedule: &Schedule<'_>, target: &Target, limits: Limits) -> Result<(Kernel, Pool), Bug> {
-    let Schedule { graph, roots, groups, strips, memory, .. } = schedule;
-    let alike = alike::find(graph, roots, groups, strips, memory);
-    let (shared, pool) = shared::parts(schedule, &alike, target, limits)?;
+    let (shared, pool) = shared::parts(schedule, target, limits)?;
     let mut b = Builder::new(target.clone());
     let arguments = arguments(schedule, &mut b);
     let mut emit = Emit::new(schedule, b, arguments, Dim::default());
     let mut known = BTreeMap::new();
-    for (strip, own) in strips.iter().zip(&alike) {
+    for (strip, own) in schedule.strips.iter().zip(&schedule.alike) {
         match shared.get(&own.first) {
-            Some(shared) => emit.call(strip, shared, [&alike[own.first], own], &mut known)?,
+            Some(shared) => emit.call(strip, shared, [&schedule.alike[own.first], own], &mut known)?,
             None => {
                 emit.b.forget();
                 emit.strip(strip)?;

@@ -22,12 +22,11 @@ struct Part {
 /// What is called for strips that are like others, by the first of these; nothing where all of them are little.
 pub(super) fn parts(
     schedule: &Schedule<'_>,
-    alike: &[Alike],
     target: &Target,
     limits: Limits,
 ) -> Result<(BTreeMap<usize, Shared>, Pool), Bug> {
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
-    alike.iter().for_each(|strip| *counts.entry(strip.first).or_default() += 1);
+    schedule.alike.iter().for_each(|strip| *counts.entry(strip.first).or_default() += 1);
     let (mut shared, mut pool, mut total) = (BTreeMap::new(), Pool::default(), 0);
     for (first, count) in counts.into_iter().filter(|(_, count)| *count > 1) {
         let kernel = kernel(schedule, &schedule.strips[first], target)?;
