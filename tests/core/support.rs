@@ -48,6 +48,11 @@ pub(crate) fn compile_with(grain: Grain, function: &CheckedFunction) -> Result<P
     compile_as(function, |prepared| prepared.with_grain(grain))
 }
 
+/// Compiles a checked function with no part, so that no two nests share their code.
+pub(crate) fn compile_whole(function: &CheckedFunction) -> Result<Program, String> {
+    compile_as(function, |prepared| prepared.with_limits(Limits::WHOLE))
+}
+
 /// Compiles a checked function with each of its nests a part of its own, all of them cut into tasks.
 pub(crate) fn compile_in_parts(function: &CheckedFunction) -> Result<Program, String> {
     let grain = Grain { group: 0, task: 1 };

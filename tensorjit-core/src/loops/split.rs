@@ -24,6 +24,8 @@ impl Limits {
     pub const USUAL: Limits = Limits { whole: 2000, part: 100 };
     /// A part wherever there can be one.
     pub const NONE: Limits = Limits { whole: 0, part: 0 };
+    /// One kernel, however large.
+    pub const WHOLE: Limits = Limits { whole: usize::MAX, part: usize::MAX };
 }
 
 /// So many instructions fill an object.

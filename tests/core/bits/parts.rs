@@ -41,7 +41,8 @@ const FUNCTIONS: [&str; 8] = [
 #[test]
 fn in_parts_or_whole() {
     for text in FUNCTIONS {
-        let (whole, parts) = (Compiled::new(text), Compiled::by(text, support::compile_in_parts));
+        let [whole, parts] =
+            [support::compile_whole, support::compile_in_parts].map(|how| Compiled::by(text, how));
         for (b, n) in [(1, 1), (3, 37), (17, 16), (0, 5), (40, 130)] {
             let dims = whole.dims(&[("B", b), ("N", n)]);
             let inputs = whole.inputs(&dims);
