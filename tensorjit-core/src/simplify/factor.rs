@@ -53,7 +53,7 @@ fn solve(site: &mut Site, op: Solve) -> Result<NodeId, Bug> {
         let middle = triangular(site, true, true, factors, b)?;
         return triangular(site, false, false, factors, middle);
     }
-    let factors = transposed(site, factors)?;
+    let factors = site.transposed(factors)?;
     let middle = triangular(site, true, false, factors, b)?;
     let x = triangular(site, false, true, factors, middle)?;
     let axis = site.ty(order).rank() - 1;
@@ -126,11 +126,4 @@ fn diagonal(site: &mut Site, x: NodeId, count: NodeId) -> Result<NodeId, Bug> {
     let axes = vec![Indexed { axis: rank - 2, window: None }, Indexed { axis: rank - 1, window: None }];
     let indexing = Indexing { axes, batch: Vec::new(), at: rank - 2 };
     site.add(Op::Gather(Gather { indexing }), &[x, count, count])
-}
-
-fn transposed(site: &mut Site, x: NodeId) -> Result<NodeId, Bug> {
-    let rank = site.ty(x).rank();
-    let mut axes: Vec<usize> = (0..rank).collect();
-    axes.swap(rank - 2, rank - 1);
-    site.permute(x, &axes)
 }

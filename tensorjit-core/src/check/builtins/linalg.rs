@@ -10,15 +10,14 @@ use super::super::value::{Operand, Placed, Value};
 use crate::diag::{Diagnostic, Origin};
 use crate::dim::Dim;
 use crate::dim::facts::Verdict;
-use crate::graph::ops::broadcast::Broadcast;
 use crate::graph::ops::cholesky::Cholesky;
 use crate::graph::ops::determinant::{Determinant, Part};
-use crate::graph::ops::iota::Iota;
+use crate::graph::ops::matrix::identity;
 use crate::graph::ops::permute::Permute;
 use crate::graph::ops::reshape::Reshape;
+use crate::graph::ops::site::Site;
 use crate::graph::ops::solve::Solve;
 use crate::graph::ops::triangular_solve::TriangularSolve;
-use crate::graph::table::Ew;
 use crate::graph::{NodeId, Op};
 
 /// `cholesky(a)`.
@@ -192,9 +191,7 @@ impl Checker<'_> {
     /// Matrices with their axes exchanged.
     fn turned(&mut self, x: NodeId, at: Origin) -> Checked<NodeId> {
         let rank = self.graph.ty(x).rank();
-        let mut axes: Vec<usize> = (0..rank).collect();
-        axes.swap(rank - 2, rank - 1);
-        self.add(Op::Permute(Permute { axes }), &[x], at)
+        self.add(Op::Permute(Permute::transposing(rank)), &[x], at)
     }
 
     /// A solution, as a vector where the right-hand side was one: a column on the left, a row on the right.
@@ -211,15 +208,6 @@ impl Checker<'_> {
     /// Identity matrices like the given ones.
     fn identities(&mut self, a: NodeId, at: Origin) -> Checked<NodeId> {
         let ty = self.graph.ty(a).clone();
-        let rank = ty.rank();
-        let extent = ty.shape[rank - 1].clone();
-        let count = self.add(Op::Iota(Iota { dtype: DType::I64, extent }), &[], at)?;
-        let mut along = |axis: usize| {
-            let op = Op::Broadcast(Broadcast { shape: ty.shape.to_vec(), axes: vec![axis] });
-            self.add(op, &[count], at)
-        };
-        let (row, column) = (along(rank - 2)?, along(rank - 1)?);
-        let diagonal = self.add(Op::Elementwise(Ew::Eq), &[row, column], at)?;
-        self.add(Op::Elementwise(Ew::Cast(ty.dtype)), &[diagonal], at)
+        Ok(identity(&mut Site { graph: &mut self.graph, node: a, inputs: &[], origin: at }, &ty)?)
     }
 }

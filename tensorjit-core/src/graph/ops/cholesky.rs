@@ -1,8 +1,6 @@
 //! The factor of Cholesky of symmetric positive definite matrices.
 
-use super::contract::Contract;
-use super::iota::Iota;
-use super::matrix::{Matrix, is_square, minus_products, quotient};
+use super::matrix::{Matrix, is_square, minus_products, places, product, quotient};
 use super::site::{Site, only};
 use super::triangular_solve::TriangularSolve;
 use crate::diag::Bug;
@@ -41,15 +39,15 @@ impl Cholesky {
         let Some(tangent) = only(tangents)? else { return Ok(None) };
         let factor = site.node;
         let ty = site.ty(factor);
-        let lower = triangle(site, &ty, true)?;
-        let below = triangle(site, &ty, false)?;
+        let lower = places(site, &ty, Ew::Ge)?;
+        let below = places(site, &ty, Ew::Gt)?;
         let kept = site.keep(lower, tangent)?;
         let mirrored = site.keep(below, tangent)?;
-        let mirrored = transposed(site, mirrored)?;
+        let mirrored = site.transposed(mirrored)?;
         let symmetric = site.ew(Ew::Add, &[kept, mirrored])?;
         let solve = Op::TriangularSolve(TriangularSolve { lower: true, unit: false });
         let left = site.add(solve.clone(), &[factor, symmetric])?;
-        let left = transposed(site, left)?;
+        let left = site.transposed(left)?;
         // It is symmetric, so that it may stay transposed.
         let both = site.add(solve, &[factor, left])?;
         let half = site.full(&ty, 0.5)?;
@@ -59,31 +57,6 @@ impl Cholesky {
         let halved = site.keep(lower, weighted)?;
         product(site, factor, halved).map(Some)
     }
-}
-
-/// The mask of the lower triangles of matrices, with or without the diagonal.
-pub(super) fn triangle(site: &mut Site, ty: &Type, diagonal: bool) -> Result<NodeId, Bug> {
-    let rank = ty.rank();
-    let count = Op::Iota(Iota { dtype: DType::I64, extent: ty.shape[rank - 1].clone() });
-    let count = site.add(count, &[])?;
-    let row = site.broadcast(count, &ty.shape, &[rank - 2])?;
-    let column = site.broadcast(count, &ty.shape, &[rank - 1])?;
-    site.ew(if diagonal { Ew::Ge } else { Ew::Gt }, &[row, column])
-}
-
-/// Matrices with their last two axes exchanged.
-pub(super) fn transposed(site: &mut Site, x: NodeId) -> Result<NodeId, Bug> {
-    let rank = site.ty(x).rank();
-    let mut axes: Vec<usize> = (0..rank).collect();
-    axes.swap(rank - 2, rank - 1);
-    site.permute(x, &axes)
-}
-
-/// The products of matrices of one batch.
-pub(super) fn product(site: &mut Site, a: NodeId, b: NodeId) -> Result<NodeId, Bug> {
-    let rank = site.ty(a).rank();
-    let batch = (0..rank - 2).map(|axis| (axis, axis)).collect();
-    site.add(Op::Contract(Contract { batch, sum: vec![(rank - 1, rank - 2)] }), &[a, b])
 }
 
 fn factor(dtype: DType, a: &Matrix) -> Matrix {

@@ -1,13 +1,13 @@
 //! Determinants of square matrices.
 
-use super::iota::Iota;
-use super::matrix::{Factors, Matrix, element, is_square};
+use super::fold;
+use super::matrix::{Factors, Matrix, element, identity, is_square};
 use super::site::{Site, only};
 use super::solve::Solve;
 use crate::diag::Bug;
 use crate::dim::facts::Facts;
 use crate::graph::table::Ew;
-use crate::graph::value::{Element, Env, Value, unit};
+use crate::graph::value::{Element, Env, Scalar, Value, unit};
 use crate::graph::{NodeId, Op, Type};
 use tensorjit_runtime::abi::DType;
 
@@ -51,25 +51,29 @@ impl Determinant {
     fn of(&self, dtype: DType, a: &Matrix) -> Element {
         let (n, factors) = (a.rows, Factors::of(dtype, a));
         let (inverse, distance) = (factors.inverse(), factors.distance(dtype, a));
-        let det: f64 = factors.diagonal().product();
+        let diagonal: Vec<Element> = factors.diagonal().map(|x| Element::exact(Scalar::Float(x))).collect();
         let count = 2.0 * (n as f64 + 1.0) * unit(dtype);
         // By how much it may differ, relative to it.
         let pairs = (0..n * n).map(|at| inverse.at(at % n, at / n).abs() * distance.x[at]);
         let relative: f64 = pairs.sum();
         let known = relative < 0.5;
         match self.part {
-            Part::Whole if known => element(det, (2.0 * relative + count) * det.abs()),
+            Part::Whole if known => {
+                let det = fold::prod(dtype, &diagonal);
+                element(det.float(), 2.0 * relative * det.float().abs() + det.error)
+            }
             // As far as the volume of the rows and of what they may be off goes.
             Part::Whole => {
                 let length = |row: usize, of: &Matrix| (0..n).map(|k| of.at(row, k).abs()).sum::<f64>();
                 let all: f64 = (0..n).map(|row| length(row, a) + length(row, &distance)).product();
                 let exact = distance.x.iter().all(|x| *x == 0.0);
                 let exact = exact || factors.diagonal().all(|x| x == 0.0);
-                element(det, if exact { 0.0 } else { all })
+                element(factors.diagonal().product(), if exact { 0.0 } else { all })
             }
             Part::Sign => {
-                let sign = if det == 0.0 { det } else { det.signum() };
-                element(sign, if known { 0.0 } else { f64::INFINITY })
+                // The determinant itself may be too small or too large for a number.
+                let signs = factors.diagonal().map(|x| if x == 0.0 { x } else { x.signum() });
+                element(signs.product(), if known { 0.0 } else { f64::INFINITY })
             }
             Part::LogSize => {
                 let logs = || factors.diagonal().map(|x| x.abs().ln());
@@ -98,16 +102,4 @@ impl Determinant {
             _ => Ok(Some(relative)),
         }
     }
-}
-
-/// Identity matrices.
-fn identity(site: &mut Site, ty: &Type) -> Result<NodeId, Bug> {
-    let rank = ty.rank();
-    let count = Op::Iota(Iota { dtype: DType::I64, extent: ty.shape[rank - 1].clone() });
-    let count = site.add(count, &[])?;
-    let row = site.broadcast(count, &ty.shape, &[rank - 2])?;
-    let column = site.broadcast(count, &ty.shape, &[rank - 1])?;
-    let diagonal = site.ew(Ew::Eq, &[row, column])?;
-    let ones = site.full(ty, 1.0)?;
-    site.keep(diagonal, ones)
 }

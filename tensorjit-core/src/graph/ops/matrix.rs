@@ -1,13 +1,19 @@
-//! What the operators on square matrices share: their types, the matrices of a batch, and error bounds.
+//! What the operators on square matrices share: their types, parts of their derivatives, the matrices of a batch, and error
+//! bounds.
 //!
 //! The oracle solves in f64 by plain elimination, and bounds the error of a kernel by what is known of it: its result is that of
 //! matrices that differ by a few roundings (Higham 2002, theorems 8.5, 9.3 and 10.3).
 
 use tensorjit_runtime::abi::DType;
 
+use super::contract::Contract;
+use super::iota::Iota;
+use super::site::Site;
+use crate::diag::Bug;
 use crate::dim::facts::Facts;
-use crate::graph::Type;
+use crate::graph::table::Ew;
 use crate::graph::value::{Element, Scalar, Value, unit};
+use crate::graph::{NodeId, Op, Type};
 
 /// Whether the type is one of square matrices of floats, with any axes before the last two.
 pub(super) fn is_square(facts: &Facts, ty: &Type) -> bool {
@@ -15,11 +21,84 @@ pub(super) fn is_square(facts: &Facts, ty: &Type) -> bool {
     matches!(ty.dtype, DType::F32 | DType::F64) && facts.same(rows, columns)
 }
 
-/// Whether the operands are square matrices, and as many matrices of as many rows.
-pub(super) fn fits_right(facts: &Facts, a: &Type, b: &Type) -> bool {
-    let Some((_, before)) = b.shape.split_last() else { return false };
-    let same = a.rank() == b.rank() && before.iter().zip(&a.shape).all(|(b, a)| facts.same(a, b));
-    is_square(facts, a) && a.dtype == b.dtype && same
+/// The type of the solutions `x` of `a @ x = b`, for square matrices and as many right-hand sides of as many rows.
+pub(super) fn infer_solution(name: &str, facts: &Facts, inputs: &[&Type]) -> Result<Type, Bug> {
+    let [a, b] = super::operands(name, inputs)?;
+    let rows = b.rank().saturating_sub(1);
+    let same = a.rank() == b.rank() && b.shape[..rows].iter().zip(&a.shape).all(|(b, a)| facts.same(a, b));
+    if !is_square(facts, a) || a.dtype != b.dtype || !same {
+        return Err(Bug::new("graph", format!("{name} of {a:?} and {b:?}")));
+    }
+    Ok((*b).clone())
+}
+
+/// The solutions, one matrix after another.
+pub(super) fn eval_solution(
+    name: &str,
+    operands: &[&Value],
+    shape: &[usize],
+    solve: impl Fn(DType, &Matrix, Matrix) -> Matrix,
+) -> Result<Value, Bug> {
+    let [a, b] = super::operands(name, operands)?;
+    let dtype = a.dtype;
+    let pairs = Matrix::all(a).into_iter().zip(Matrix::all(b));
+    let found: Vec<Matrix> = pairs.map(|(a, b)| solve(dtype, &a, b)).collect();
+    Ok(Matrix::join(dtype, shape, &found))
+}
+
+/// The tangent of a solution: that of the same system for `db - da @ x`.
+pub(super) fn linearize_solution(
+    site: &mut Site,
+    op: Op,
+    of_a: Option<NodeId>,
+    of_b: Option<NodeId>,
+) -> Result<Option<NodeId>, Bug> {
+    let mut right = of_b;
+    if let Some(of_a) = of_a {
+        let moved = product(site, of_a, site.node)?;
+        let moved = site.ew(Ew::Neg, &[moved])?;
+        right = site.plus(right, Some(moved))?;
+    }
+    let a = site.input(0)?;
+    right.map(|right| site.add(op, &[a, right])).transpose()
+}
+
+/// The cotangent of the right-hand side, the one operand in which a solution is linear: the solution of the transposed
+/// system, which is `op` of `a`.
+pub(super) fn transpose_solution(
+    site: &mut Site,
+    op: Op,
+    a: NodeId,
+    linear: &[bool],
+    cotangent: NodeId,
+) -> Result<Vec<Option<NodeId>>, Bug> {
+    if linear != [false, true] {
+        return Err(Bug::new("autodiff", format!("{op:?} is not linear in {linear:?}")));
+    }
+    Ok(vec![None, Some(site.add(op, &[a, cotangent])?)])
+}
+
+/// The products of matrices of one batch.
+pub(super) fn product(site: &mut Site, a: NodeId, b: NodeId) -> Result<NodeId, Bug> {
+    let rank = site.ty(a).rank();
+    let batch = (0..rank - 2).map(|axis| (axis, axis)).collect();
+    site.add(Op::Contract(Contract { batch, sum: vec![(rank - 1, rank - 2)] }), &[a, b])
+}
+
+/// Where the row of an element compares so with its column, in square matrices: `Ew::Ge` is the lower triangle.
+pub(super) fn places(site: &mut Site, ty: &Type, compare: Ew) -> Result<NodeId, Bug> {
+    let rank = ty.rank();
+    let count = Op::Iota(Iota { dtype: DType::I64, extent: ty.shape[rank - 1].clone() });
+    let count = site.add(count, &[])?;
+    let row = site.broadcast(count, &ty.shape, &[rank - 2])?;
+    let column = site.broadcast(count, &ty.shape, &[rank - 1])?;
+    site.ew(compare, &[row, column])
+}
+
+/// Identity matrices of a type.
+pub fn identity(site: &mut Site, ty: &Type) -> Result<NodeId, Bug> {
+    let diagonal = places(site, ty, Ew::Eq)?;
+    site.ew(Ew::Cast(ty.dtype), &[diagonal])
 }
 
 /// One matrix: numbers, and how far those of a kernel may be off.

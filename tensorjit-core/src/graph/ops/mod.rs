@@ -20,7 +20,7 @@ pub mod arg_reduce;
 pub mod contract;
 pub mod cumulate;
 pub mod sort;
-mod matrix;
+pub mod matrix;
 pub mod cholesky;
 pub mod triangular_solve;
 pub mod solve;

@@ -16,6 +16,18 @@ pub struct Permute {
 }
 
 impl Permute {
+    /// Axis `from` goes to the place `to`, the others keep their order.
+    pub fn moving(rank: usize, from: usize, to: usize) -> Permute {
+        let mut axes: Vec<usize> = (0..rank).filter(|axis| *axis != from).collect();
+        axes.insert(to, from);
+        Permute { axes }
+    }
+
+    /// The last two axes, those of matrices, change places.
+    pub fn transposing(rank: usize) -> Permute {
+        Permute::moving(rank, rank - 1, rank - 2)
+    }
+
     /// The permutation that undoes this one.
     pub fn inverse(&self) -> Permute {
         let mut axes = vec![0; self.axes.len()];

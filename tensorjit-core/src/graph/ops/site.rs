@@ -91,6 +91,12 @@ impl Site<'_> {
         self.add(Op::Permute(Permute { axes: axes.to_vec() }), &[x])
     }
 
+    /// The matrices of `x` transposed.
+    pub fn transposed(&mut self, x: NodeId) -> Result<NodeId, Bug> {
+        let rank = self.graph.ty(x).rank();
+        self.add(Op::Permute(Permute::transposing(rank)), &[x])
+    }
+
     /// The elements of `x` in another shape.
     pub fn reshape(&mut self, x: NodeId, shape: &[Dim]) -> Result<NodeId, Bug> {
         if self.graph.ty(x).shape == shape {

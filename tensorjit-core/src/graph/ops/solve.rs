@@ -1,11 +1,9 @@
 //! Systems of equations with square matrices.
 
-use super::cholesky::product;
-use super::matrix::{Factors, Matrix, fits_right};
+use super::matrix::{Factors, Matrix, eval_solution, infer_solution, linearize_solution, transpose_solution};
 use super::site::Site;
 use crate::diag::Bug;
 use crate::dim::facts::Facts;
-use crate::graph::table::Ew;
 use crate::graph::value::{Env, Value, unit};
 use crate::graph::{NodeId, Op, Type};
 use tensorjit_runtime::abi::DType;
@@ -22,22 +20,15 @@ pub struct Solve {
 impl Solve {
     /// The type of the result.
     pub fn infer(&self, facts: &Facts, inputs: &[&Type]) -> Result<Type, Bug> {
-        let [a, b] = super::operands("solve", inputs)?;
-        if !fits_right(facts, a, b) {
-            return Err(Bug::new("graph", format!("solve of {a:?} and {b:?}")));
-        }
-        Ok((*b).clone())
+        infer_solution("solve", facts, inputs)
     }
 
     /// The value for the values of the operands.
     pub fn eval(&self, _env: &Env, operands: &[&Value], shape: &[usize]) -> Result<Value, Bug> {
-        let [a, b] = super::operands("solve", operands)?;
-        let pairs = Matrix::all(a).into_iter().zip(Matrix::all(b));
-        let found: Vec<Matrix> = pairs.map(|(matrix, b)| self.solve(a.dtype, &matrix, &b)).collect();
-        Ok(Matrix::join(a.dtype, shape, &found))
+        eval_solution("solve", operands, shape, |dtype, a, b| self.solve(dtype, a, b))
     }
 
-    fn solve(&self, dtype: DType, a: &Matrix, b: &Matrix) -> Matrix {
+    fn solve(&self, dtype: DType, a: &Matrix, b: Matrix) -> Matrix {
         let mut distance = Factors::of(dtype, a).distance(dtype, a);
         let mut matrix = a.clone();
         if self.transposed {
@@ -54,13 +45,13 @@ impl Solve {
         // Where the distance may make the matrix singular, nothing is known.
         let ones = vec![1.0; n];
         let known = size(&inverse, &size(&distance, &ones)).iter().all(|growth| *growth < 0.5);
-        let mut found = b.clone();
-        for column in 0..b.columns {
-            let right: Vec<f64> = (0..n).map(|i| b.at(i, column)).collect();
+        let mut found = b;
+        for column in 0..found.columns {
+            let right: Vec<f64> = (0..n).map(|i| found.at(i, column)).collect();
             let x = factors.solve(&right);
             let sizes: Vec<f64> = x.iter().map(|x| x.abs()).collect();
             let moved = size(&distance, &sizes);
-            let moved: Vec<f64> = (0..n).map(|i| moved[i] + b.error(i, column)).collect();
+            let moved: Vec<f64> = (0..n).map(|i| moved[i] + found.error(i, column)).collect();
             let errors = size(&inverse, &moved);
             for i in 0..n {
                 let error = 2.0 * errors[i] + 2.0 * unit(dtype) * sizes[i];
@@ -72,19 +63,12 @@ impl Solve {
 
     /// The tangent: the solution for `db - da @ x`.
     pub fn linearize(&self, site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Option<NodeId>, Bug> {
-        let [of_a, of_b] = tangents else { return Err(Bug::new("autodiff", "solve has two tangents")) };
-        let a = site.input(0)?;
-        let mut right = *of_b;
-        if let Some(of_a) = of_a {
-            let of_a = match self.transposed {
-                true => super::cholesky::transposed(site, *of_a)?,
-                false => *of_a,
-            };
-            let moved = product(site, of_a, site.node)?;
-            let moved = site.ew(Ew::Neg, &[moved])?;
-            right = site.plus(right, Some(moved))?;
-        }
-        right.map(|right| site.add(Op::Solve(*self), &[a, right])).transpose()
+        let [of_a, of_b] = *super::operands("solve", tangents)?;
+        let of_a = match of_a {
+            Some(of_a) if self.transposed => Some(site.transposed(of_a)?),
+            of_a => of_a,
+        };
+        linearize_solution(site, Op::Solve(*self), of_a, of_b)
     }
 
     /// The cotangent of the right-hand side: the solution with the transposed matrix.
@@ -94,11 +78,8 @@ impl Solve {
         linear: &[bool],
         cotangent: NodeId,
     ) -> Result<Vec<Option<NodeId>>, Bug> {
-        if linear != [false, true] {
-            return Err(Bug::new("autodiff", format!("solve is not linear in {linear:?}")));
-        }
-        let a = site.input(0)?;
         let op = Op::Solve(Solve { transposed: !self.transposed });
-        Ok(vec![None, Some(site.add(op, &[a, cotangent])?)])
+        let a = site.input(0)?;
+        transpose_solution(site, op, a, linear, cotangent)
     }
 }

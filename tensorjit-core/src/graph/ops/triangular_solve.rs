@@ -1,7 +1,9 @@
 //! Systems of equations with triangular matrices.
 
-use super::cholesky::{product, transposed, triangle};
-use super::matrix::{Matrix, fits_right, minus_products, quotient};
+use super::matrix::{
+    Matrix, eval_solution, infer_solution, linearize_solution, minus_products, places, quotient,
+    transpose_solution,
+};
 use super::site::Site;
 use crate::diag::Bug;
 use crate::dim::facts::Facts;
@@ -22,19 +24,12 @@ pub struct TriangularSolve {
 impl TriangularSolve {
     /// The type of the result.
     pub fn infer(&self, facts: &Facts, inputs: &[&Type]) -> Result<Type, Bug> {
-        let [a, b] = super::operands("triangular_solve", inputs)?;
-        if !fits_right(facts, a, b) {
-            return Err(Bug::new("graph", format!("triangular_solve of {a:?} and {b:?}")));
-        }
-        Ok((*b).clone())
+        infer_solution("triangular_solve", facts, inputs)
     }
 
     /// The value for the values of the operands.
     pub fn eval(&self, _env: &Env, operands: &[&Value], shape: &[usize]) -> Result<Value, Bug> {
-        let [a, b] = super::operands("triangular_solve", operands)?;
-        let pairs = Matrix::all(a).into_iter().zip(Matrix::all(b));
-        let found: Vec<Matrix> = pairs.map(|(matrix, b)| self.solve(a.dtype, &matrix, b)).collect();
-        Ok(Matrix::join(a.dtype, shape, &found))
+        eval_solution("triangular_solve", operands, shape, |dtype, a, b| self.solve(dtype, a, b))
     }
 
     fn solve(&self, dtype: DType, a: &Matrix, mut x: Matrix) -> Matrix {
@@ -58,32 +53,19 @@ impl TriangularSolve {
 
     /// The tangent: the solution for `db - da @ x`, with the triangle of `da` that counts.
     pub fn linearize(&self, site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Option<NodeId>, Bug> {
-        let [of_a, of_b] = tangents else {
-            return Err(Bug::new("autodiff", "triangular_solve has two tangents"));
-        };
-        let a = site.input(0)?;
-        let mut right = *of_b;
-        if let Some(of_a) = of_a {
-            let ty = site.ty(a);
-            let kept = self.triangle_of(site, &ty, *of_a)?;
-            let moved = product(site, kept, site.node)?;
-            let moved = site.ew(Ew::Neg, &[moved])?;
-            right = site.plus(right, Some(moved))?;
+        let [mut of_a, of_b] = *super::operands("triangular_solve", tangents)?;
+        if let Some(whole) = of_a {
+            let compare = match (self.lower, self.unit) {
+                (true, false) => Ew::Ge,
+                (true, true) => Ew::Gt,
+                (false, false) => Ew::Le,
+                (false, true) => Ew::Lt,
+            };
+            let ty = site.ty(whole);
+            let counts = places(site, &ty, compare)?;
+            of_a = Some(site.keep(counts, whole)?);
         }
-        right.map(|right| site.add(Op::TriangularSolve(*self), &[a, right])).transpose()
-    }
-
-    /// What of a tangent of the matrix counts.
-    fn triangle_of(&self, site: &mut Site, ty: &Type, tangent: NodeId) -> Result<NodeId, Bug> {
-        // The upper triangle is what is not below the diagonal.
-        let lower = triangle(site, ty, self.lower != self.unit)?;
-        match self.lower {
-            true => site.keep(lower, tangent),
-            false => {
-                let zeros = site.zeros(ty)?;
-                site.ew(Ew::Select, &[lower, zeros, tangent])
-            }
-        }
+        linearize_solution(site, Op::TriangularSolve(*self), of_a, of_b)
     }
 
     /// The cotangent of the right-hand side: the solution with the transposed matrix.
@@ -93,12 +75,9 @@ impl TriangularSolve {
         linear: &[bool],
         cotangent: NodeId,
     ) -> Result<Vec<Option<NodeId>>, Bug> {
-        if linear != [false, true] {
-            return Err(Bug::new("autodiff", format!("triangular_solve is not linear in {linear:?}")));
-        }
+        let op = Op::TriangularSolve(TriangularSolve { lower: !self.lower, ..*self });
         let a = site.input(0)?;
-        let a = transposed(site, a)?;
-        let op = TriangularSolve { lower: !self.lower, ..*self };
-        Ok(vec![None, Some(site.add(Op::TriangularSolve(op), &[a, cotangent])?)])
+        let a = site.transposed(a)?;
+        transpose_solution(site, op, a, linear, cotangent)
     }
 }
