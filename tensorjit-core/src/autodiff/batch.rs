@@ -1,7 +1,8 @@
 //! Maps over an axis as computations on whole tensors: a scan that carries nothing becomes its body with one more axis.
 //!
-//! What depends on the item gets a leading axis, by one rule an operator; all else is computed once.  Where an operator has
-//! no rule the scan stays a loop.  It is done when the derivatives in the body have been taken, so that those around it are of
+//! What depends on the item gets a leading axis, by one rule an operator; all else is computed once.  A loop whose number of
+//! steps may depend on the item, as that of a `while` or of the side of an `if` does, has no rule, and the map around it
+//! stays a loop.  It is done when the derivatives in the body have been taken, so that those around it are of
 //! tensors.
 
 use std::collections::BTreeMap;
@@ -25,10 +26,12 @@ use crate::graph::ops::reduce::Reduce;
 use crate::graph::ops::reshape::Reshape;
 use crate::graph::ops::scan::{Output, Scan};
 use crate::graph::ops::scatter::Scatter;
+use crate::graph::ops::site::Site;
 use crate::graph::ops::slice::{Range, Slice};
 use crate::graph::ops::sort::Sort;
 use crate::graph::ops::window::Window;
-use crate::graph::{Graph, Input, NodeId, Op};
+use crate::graph::table::Ew;
+use crate::graph::{Graph, Input, NodeId, Op, Type};
 
 /// The results of a scan, where it is a map whose body has rules.
 pub(super) fn map(
@@ -186,34 +189,43 @@ impl Batch<'_> {
             Op::Sort(op) => Op::Sort(Sort { axis: op.axis + 1, ..op.clone() }),
             Op::Pad(op) => {
                 let axes = [&[PadAxis::none(&count)], &op.axes[..]].concat();
-                return self.filled(Op::Pad(Pad { axes }), lanes);
+                return self.filled(Op::Pad(Pad { axes }), lanes).map(Some);
             }
             Op::Window(op) => {
                 let window = Window { axis: op.axis + 1, taps: op.taps + 1, ..op.clone() };
-                return self.filled(Op::Window(window), lanes);
+                return self.filled(Op::Window(window), lanes).map(Some);
             }
             Op::Contract(op) => return Ok(Some(contract(op, lanes))),
             Op::Gather(op) => {
-                let indexing = self.indexing(&op.indexing, lanes[0], &lanes[1..])?;
-                let Some((indexing, indices)) = indexing else { return Ok(None) };
+                let (indexing, indices) = self.indexing(&op.indexing, lanes[0], &lanes[1..])?;
                 let operands = [&[lanes[0].node()], &indices[..]].concat();
                 return Ok(Some((Op::Gather(Gather { indexing }), operands)));
             }
-            Op::Scatter(op) => return self.scatter(op, lanes),
+            Op::Scatter(op) => return self.scatter(op, lanes).map(Some),
             _ => return Ok(None),
         };
         let operands = lanes.iter().map(|lane| self.each(*lane)).collect::<Result<_, _>>()?;
         Ok(Some((op, operands)))
     }
 
-    /// An operator whose second operand is one number for all.
-    fn filled(&mut self, op: Op, lanes: &[Lane]) -> Result<Option<(Op, Vec<NodeId>)>, Bug> {
-        let [x, fill @ ..] = lanes else { return Ok(None) };
-        if fill.iter().any(|fill| fill.is_each()) {
-            return Ok(None);
-        }
+    /// An operator whose second operand, if any, is the number that it fills with.  Where each item has its own these
+    /// are put at the places that the operator would fill.
+    fn filled(&mut self, op: Op, lanes: &[Lane]) -> Result<(Op, Vec<NodeId>), Bug> {
+        let [x, fill @ ..] = lanes else { return Err(Bug::new("autodiff", format!("{op:?} of nothing"))) };
         let x = self.each(*x)?;
-        Ok(Some((op, [x].into_iter().chain(fill.iter().map(|fill| fill.node())).collect())))
+        let [Lane::Each(fill)] = fill else {
+            return Ok((op, [x].into_iter().chain(fill.iter().map(|fill| fill.node())).collect()));
+        };
+        let mut site = Site { graph: self.graph, node: x, inputs: &[], origin: self.origin };
+        let ty = site.ty(x);
+        let all = site.full(&ty.with_dtype(DType::Bool), 1.0)?;
+        let none = site.zeros(&Type::scalar(DType::Bool))?;
+        let inside = site.add(op.clone(), &[all, none])?;
+        let zero = site.zeros(&Type::scalar(ty.dtype))?;
+        let moved = site.add(op, &[x, zero])?;
+        let shape = site.ty(moved).shape;
+        let fill = site.broadcast(*fill, &shape, &[0])?;
+        Ok((Op::Elementwise(Ew::Select), vec![inside, moved, fill]))
     }
 
     /// Which elements of a source are meant, and the indices, all with an axis of items where one has it.
@@ -222,7 +234,7 @@ impl Batch<'_> {
         old: &Indexing,
         source: Lane,
         indices: &[Lane],
-    ) -> Result<Option<(Indexing, Vec<NodeId>)>, Bug> {
+    ) -> Result<(Indexing, Vec<NodeId>), Bug> {
         let by_item = indices.iter().any(|lane| lane.is_each());
         let (of_source, of_indices) = (usize::from(source.is_each()), usize::from(by_item));
         let mut indexing = old.clone();
@@ -239,25 +251,27 @@ impl Batch<'_> {
             true => indices.iter().map(|lane| self.each(*lane)).collect::<Result<_, _>>()?,
             false => indices.iter().map(|lane| lane.node()).collect(),
         };
-        Ok(Some((indexing, indices)))
+        Ok((indexing, indices))
     }
 
     /// Updates have the axis of items where the indices begin, if these have it.
-    fn scatter(&mut self, op: &Scatter, lanes: &[Lane]) -> Result<Option<(Op, Vec<NodeId>)>, Bug> {
-        let [base, indices @ .., updates] = lanes else { return Ok(None) };
+    fn scatter(&mut self, op: &Scatter, lanes: &[Lane]) -> Result<(Op, Vec<NodeId>), Bug> {
+        let [base, indices @ .., updates] = lanes else {
+            return Err(Bug::new("autodiff", "a scatter has a base and updates"));
+        };
         let base = Lane::Each(self.each(*base)?);
-        let Some((indexing, places)) = self.indexing(&op.indexing, base, indices)? else { return Ok(None) };
+        let (indexing, places) = self.indexing(&op.indexing, base, indices)?;
         let mut updates = self.each(*updates)?;
         if indices.iter().any(|lane| lane.is_each()) {
             updates = self.moved(updates, 0, indexing.at)?;
         }
         let operands = [&[base.node()], &places[..], &[updates]].concat();
-        Ok(Some((Op::Scatter(Scatter { indexing, ..op.clone() }), operands)))
+        Ok((Op::Scatter(Scatter { indexing, ..op.clone() }), operands))
     }
 
-    /// A loop within the body: each step does what it does for all items.
+    /// A loop within the body: each step does what it does for all items, which take the same number of steps.
     fn scan(&mut self, scan: &Scan, lanes: &[Lane]) -> Result<Option<Vec<NodeId>>, Bug> {
-        if scan.conditional || scan.counted {
+        if scan.conditional || scan.counted && lanes.last().is_none_or(|steps| steps.is_each()) {
             return Ok(None);
         }
         let mut new = Graph::new(self.graph.facts.clone(), Vec::new());
@@ -311,9 +325,8 @@ impl Batch<'_> {
         if from == to {
             return Ok(id);
         }
-        let mut axes: Vec<usize> = (0..self.graph.ty(id).rank()).filter(|axis| *axis != from).collect();
-        axes.insert(to, from);
-        self.add(Op::Permute(Permute { axes }), &[id])
+        let rank = self.graph.ty(id).rank();
+        self.add(Op::Permute(Permute::moving(rank, from, to)), &[id])
     }
 }
 

@@ -53,9 +53,13 @@ pub(super) fn arguments(case: &Case, function: &CheckedFunction) -> Result<Vec<A
 
 /// What the case says of loops and memory.
 fn structure(case: &Case, function: &CheckedFunction, program: &Program) -> Result<(), String> {
+    let graph = program.graph();
+    let live = graph.reachable(&graph.outputs);
+    let scans = graph.ids().filter(|id| live[id.0 as usize] && matches!(graph.node(*id).op, Op::Scan(_)));
     let found = [
         ("kernels", program.nests().to_string()),
-        ("workspace", program.graph().facts.show(program.workspace()).to_string()),
+        ("scans", scans.count().to_string()),
+        ("workspace", graph.facts.show(program.workspace()).to_string()),
     ];
     for (key, found) in found {
         if let Some(expected) = case.one(key)?
@@ -67,8 +71,6 @@ fn structure(case: &Case, function: &CheckedFunction, program: &Program) -> Resu
     for name in case.all("unread") {
         let position = function.params.iter().position(|param| param.name == name);
         let position = position.ok_or_else(|| format!("`{name}` is no parameter"))? as u32;
-        let graph = program.graph();
-        let live = graph.reachable(&graph.outputs);
         if graph.ids().any(|id| live[id.0 as usize] && graph.node(id).op == Op::Input(position)) {
             return Err(format!("`{name}` is read"));
         }
