@@ -1,12 +1,13 @@
 //! `jacobian`, `hessian` and their diagonals: directional derivatives along every direction of a basis, stacked.
 //!
-//! Each is a loop over the directions, whose body holds one derivative; the simplifier makes one tensor computation of
-//! it where it can.
+//! Each is a loop over the directions, whose body holds one derivative; it becomes one tensor computation when that has
+//! been taken.
 
 use tensorjit_runtime::abi::{DType, Relation};
 
 use super::call::{Arg, Call};
 use super::derive::lacking;
+use super::leaves::compound_in;
 use super::report::Checked;
 use super::scope::Checker;
 use super::value::Value;
@@ -31,6 +32,13 @@ pub(super) fn jacobian(checker: &mut Checker<'_>, call: &Call<'_>) -> Checked<Va
     let [Some(y), Some(x)] = call.args.as_slice() else { return Err(lacking(checker, call)) };
     let (y, x) = (checker.float_of(y, call), checker.variables_of(x, call));
     let (y, x) = (y?, x?);
+    // The leaves of its type have no axes of `y`.
+    if let Some(compound) = compound_in(&x).filter(|_| checker.graph.ty(y).rank() > 0) {
+        let found = checker.show_value(&compound.value);
+        let message = format!("`{}` of a tensor is by tensors, this is `{found}`", call.name);
+        let diagnostic = Diagnostic::new("struct-type", message, x.at);
+        return Err(checker.report(diagnostic.help("name its fields, as `(params.w, params.b)`")));
+    }
     checker.each_variable(&x, &mut |checker, x| checker.jacobian_of(y, x, call.at))
 }
 
@@ -110,7 +118,12 @@ impl Checker<'_> {
         let stacked = self.in_shape(stacked, turned, at)?;
         let (outer, inner) = (of_x.rank(), of_y.rank());
         let axes = (outer..outer + inner).chain(0..outer).collect();
-        self.add(Op::Permute(Permute { axes }), &[stacked], at)
+        let turned = self.add(Op::Permute(Permute { axes }), &[stacked], at)?;
+        // As a gradient it has the element type of `x`, whichever way it is found.
+        match of_x.dtype == of_y.dtype {
+            true => Ok(turned),
+            false => self.add(Op::Elementwise(Ew::Cast(of_x.dtype)), &[turned], at),
+        }
     }
 
     /// The element in the direction's own place of the derivative along every direction.

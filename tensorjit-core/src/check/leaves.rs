@@ -188,6 +188,14 @@ pub(super) fn leaves(value: &Value) -> Vec<NodeId> {
     found
 }
 
+/// The first struct or array of structs among what a value is made of.
+pub(super) fn compound_in(value: &Placed) -> Option<&Placed> {
+    match &value.value {
+        Value::Tuple(items) => items.iter().find_map(compound_in),
+        other => other.is_compound().then_some(value),
+    }
+}
+
 /// The field or element at `position` of every operand made of tensors.
 fn parts(args: &[Placed], position: usize) -> Vec<Placed> {
     let part = |value: &Value| match value {

@@ -1,10 +1,10 @@
-//! Loops: `scan`, `fold` and `while_loop`.
+//! Loops: `scan`, `fold`, `while_loop` and `vmap`.
 
 use tensorjit_runtime::abi::{DType, Relation};
 
 use crate::check::call::{Arg, Call};
 use crate::check::derive::lacking;
-use crate::check::leaves::leaves;
+use crate::check::leaves::{compound_in, leaves};
 use crate::check::report::{Checked, Stop, counted};
 use crate::check::scope::Checker;
 use crate::check::value::{Placed, Value};
@@ -121,6 +121,13 @@ fn items(
         return Ok((None, count, 0));
     }
     let over = checker.of_tensors(&over.placed())?;
+    if let Some(compound) = compound_in(&over) {
+        let found = checker.show_value(&compound.value);
+        let message = format!("`{}` goes over an axis of tensors, this is `{found}`", call.name);
+        let diagnostic = Diagnostic::new("struct-type", message, compound.at);
+        let help = "go over its fields, as a tuple; `for` goes over the elements of an array";
+        return Err(checker.report(diagnostic.help(help)));
+    }
     let mut slices = Vec::new();
     let (mut count, mut first): (Option<Dim>, usize) = (None, 0);
     for leaf in leaves(&over.value) {
@@ -223,6 +230,12 @@ impl<'c> Loop<'c> {
     ) -> Checked<(NodeId, Value)> {
         let mut results = nexts;
         let out = checker.of_tensors(out)?;
+        if let Some(compound) = compound_in(&out) {
+            let found = checker.show_value(&compound.value);
+            let message = format!("tensors are stacked, this is `{found}`");
+            let diagnostic = Diagnostic::new("struct-type", message, compound.at);
+            return Err(checker.report(diagnostic.help("give its fields, as a tuple")));
+        }
         let outs = leaves(&out.value);
         results.extend(&outs);
         let scan = self.assemble(checker, placeholders, &results, false)?;
@@ -338,9 +351,8 @@ impl Checker<'_> {
         if from == to {
             return Ok(id);
         }
-        let mut axes: Vec<usize> = (0..self.graph.ty(id).rank()).filter(|axis| *axis != from).collect();
-        axes.insert(to, from);
-        self.add(Op::Permute(Permute { axes }), &[id], at)
+        let rank = self.graph.ty(id).rank();
+        self.add(Op::Permute(Permute::moving(rank, from, to)), &[id], at)
     }
 
     /// Adds the nodes of the next carry, part by part of the first.
