@@ -13,26 +13,34 @@ const ONE: &[Operand] = &[operand("x", -3.0, 3.0)];
 
 const SHIFTED: &[Operand] = &[operand("x", -3.0, 3.0), operand("n", 0.0, 3.0)];
 
-/// A shift; amounts that are negative, or not below the width, shift everything out.
-const fn shift(
-    name: &'static str,
-    form: Form,
+/// The value for operands of a type; `None` where they are no integers.
+type Value = fn(DType, &[Scalar]) -> Option<Scalar>;
+
+/// A function of integers, of which all is said by its value.
+const fn of_integers(
+    (name, form): (&'static str, Form),
     doc: &'static str,
-    eval: fn(DType, &[Scalar]) -> Option<Scalar>,
+    operands: &'static [Operand],
+    value: Value,
     lower: Lower,
 ) -> Row {
     Row {
         name,
         form,
         doc,
-        operands: SHIFTED,
+        operands,
         types: TypeRule::Int,
-        eval: Eval::Typed(eval),
+        eval: Eval::Typed(value),
         derivative: INTEGERS,
         kinks: Kinks::NONE,
         lower,
         accuracy: Accuracy::EXACT,
     }
+}
+
+/// A shift; amounts that are negative, or not below the width, shift everything out.
+const fn shift(name: &'static str, form: Form, doc: &'static str, value: Value, lower: Lower) -> Row {
+    of_integers((name, form), doc, SHIFTED, value, lower)
 }
 
 pub(super) static SHL: Row = shift(
@@ -94,24 +102,8 @@ fn shift_right_logical(l: &mut dyn Lanes, dtype: DType, x: &[Val]) -> Val {
 }
 
 /// A count of bits.
-const fn count(
-    name: &'static str,
-    doc: &'static str,
-    eval: fn(DType, &[Scalar]) -> Option<Scalar>,
-    lower: Lower,
-) -> Row {
-    Row {
-        name,
-        form: Form::Call,
-        doc,
-        operands: ONE,
-        types: TypeRule::Int,
-        eval: Eval::Typed(eval),
-        derivative: INTEGERS,
-        kinks: Kinks::NONE,
-        lower,
-        accuracy: Accuracy::EXACT,
-    }
+const fn count(name: &'static str, doc: &'static str, value: Value, lower: Lower) -> Row {
+    of_integers((name, Form::Call), doc, ONE, value, lower)
 }
 
 pub(super) static COUNT_ONES: Row = count(
