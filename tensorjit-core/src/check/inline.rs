@@ -60,7 +60,7 @@ impl Checker<'_> {
         library: bool,
     ) -> Checked<Value> {
         let name = &function.name.text;
-        if let Some(first) = self.active.iter().position(|active| active == name) {
+        if !library && let Some(first) = self.active.iter().position(|active| active == name) {
             return Err(self.circle(first, name_at));
         }
         self.require_room(function, name_at)?;
@@ -71,7 +71,8 @@ impl Checker<'_> {
         }
         let scope = Frame::home(self.items, function, library);
         let frame = Frame { targets: targets(&function.body), scope, ..generics(function) };
-        self.active.push(name.clone());
+        // The library calls none of the block's functions, one of which may have its functions' names.
+        self.active.push(if library { String::new() } else { name.clone() });
         self.frames.push(frame);
         let result = self.inline_in_frame(function, call, library, outermost);
         self.frames.pop();

@@ -96,7 +96,7 @@ pub(super) struct Checker<'a> {
     pub(super) frames: Vec<Frame>,
     /// The functions of the block that are being inlined, outermost first.
     pub(super) inlined: Vec<String>,
-    /// The names of all functions that are being checked, to find recursion.
+    /// The names of all functions that are being checked, to find recursion; empty ones for those of the prelude.
     pub(super) active: Vec<String>,
     /// The call of the user that led into the prelude, and the name of the function called.
     pub(super) library: Option<(Origin, String)>,
