@@ -188,7 +188,7 @@ pub(in super::super) fn stack(checker: &mut Checker<'_>, call: &Call<'_>) -> Che
     checker.joined(&slabs, axis, call)
 }
 
-/// `indices(x, N)`: integers that index an axis of extent `N`.
+/// `indices(x, N)`: integers that index an axis of extent `N`, as `i64`, for a narrower type may not hold all of `N`.
 ///
 /// The values of a parameter are checked at the call; computed ones are clamped into the axis.
 pub(in super::super) fn indices(checker: &mut Checker<'_>, call: &Call<'_>) -> Checked<Value> {
@@ -200,12 +200,14 @@ pub(in super::super) fn indices(checker: &mut Checker<'_>, call: &Call<'_>) -> C
         return checker.fail("index-type", x.expr.span, format!("indices are integers, this is {found}"));
     }
     let extent = checker.value_dim(&extent.value, "the extent of the axis", extent.expr.span)?;
-    if let Op::Input(_) = checker.graph.node(id).op {
-        checker.note_index(id, &extent);
-        return Ok(Value::Node(id));
+    let given = matches!(checker.graph.node(id).op, Op::Input(_));
+    checker.note_index(id, &extent);
+    let wide = Value::Node(checker.wide_index(id, x.expr.span)?);
+    if given {
+        return Ok(wide);
     }
-    let last = Placed { value: Value::Dim(&extent - &Dim::constant(1)), at: call.at };
-    let last = Placed { value: checker.cast(&last, ty.dtype, call.at)?, at: call.at };
-    let first = Placed { value: Value::Literal(Literal::int(0, call.at).into()), at: call.at };
-    checker.elementwise(Ew::Clip, call.name, vec![x.placed(), first, last], call.at)
+    let first = Value::Literal(Literal::int(0, call.at).into());
+    let last = Value::Dim(&extent - &Dim::constant(1));
+    let clamped = [wide, first, last].map(|value| Placed { value, at: call.at });
+    checker.elementwise(Ew::Clip, call.name, clamped.to_vec(), call.at)
 }
