@@ -20,6 +20,7 @@ pub mod schedule;
 #[cfg(feature = "llvm")]
 pub mod codegen;
 pub mod pipeline;
+#[cfg(feature = "syntax")]
 pub mod docs;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

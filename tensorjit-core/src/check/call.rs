@@ -1,7 +1,7 @@
 //! Calls: which function is meant, and which argument is which.
 
 use super::builtins::{self, Builtin};
-use super::prelude::Prelude;
+use super::prelude;
 use super::report::{Checked, Stop, closest, listed};
 use super::scope::Checker;
 use super::value::{Placed, Value};
@@ -67,7 +67,12 @@ impl Checker<'_> {
         if let Some(row) = Ew::by_name(&name.text).filter(|row| row.row().form == Form::Call) {
             return self.call_row(row, name, args, options, at);
         }
-        match items.prelude.function(&name.text)? {
+        let inside = self.library.is_some();
+        let found = match inside || prelude::has_public(&name.text) {
+            true => items.prelude.function(&name.text)?,
+            false => None,
+        };
+        match found {
             Some(function) => self.call_function(&function, name, args, options, at, true),
             None => {
                 // The errors inside the arguments are found all the same.
@@ -300,5 +305,5 @@ pub(super) fn is_name_or_names(expr: &Expr) -> bool {
 pub(super) fn is_known(name: &str) -> bool {
     builtins::find(name).is_some()
         || Ew::by_name(name).is_some_and(|row| row.row().form == Form::Call)
-        || Prelude::names().any(|known| known == name)
+        || prelude::has(name)
 }

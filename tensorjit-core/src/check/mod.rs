@@ -11,6 +11,7 @@ mod builtins;
 mod call;
 mod consts;
 mod derive;
+pub(crate) mod described;
 mod dims;
 mod elementwise;
 mod expr;

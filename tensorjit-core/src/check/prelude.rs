@@ -1,4 +1,6 @@
 //! The functions that are written in the language itself, read one at a time when they are first called.
+//!
+//! Those with a documentation comment, `///`, are functions of the language; the others are for these alone.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -9,8 +11,8 @@ use crate::diag::{Bug, Origin};
 use crate::syntax::ast::Function;
 use crate::syntax::parse_function_text;
 
-/// The texts, by family.
-const TEXTS: &[&str] = &[
+/// The texts, by family; the comment at the beginning of each says which.
+pub(super) const TEXTS: &[&str] = &[
     include_str!("prelude/statistics.tj"),
     include_str!("prelude/activation.tj"),
     include_str!("prelude/hyperbolic.tj"),
@@ -36,40 +38,86 @@ pub(super) struct Prelude {
 }
 
 impl Prelude {
-    /// The function of that name.
+    /// The function of that name, be it one of the language or not.
     pub(super) fn function(&self, name: &str) -> Checked<Option<Rc<Function>>> {
         if let Some(function) = self.read.borrow().get(name) {
             return Ok(Some(function.clone()));
         }
-        let Some(text) = find(name) else { return Ok(None) };
-        let function = Rc::new(parse(name, text)?);
+        let Some(entry) = find(name) else { return Ok(None) };
+        let function = Rc::new(parse(name, entry.text())?);
         self.read.borrow_mut().insert(name.to_owned(), function.clone());
         Ok(Some(function))
     }
 
-    /// The names of all functions.
+    /// The names of the functions of the language.
     pub(super) fn names<'n>() -> impl Iterator<Item = &'n str> {
-        TEXTS
-            .iter()
-            .flat_map(|text| text.split(START).skip(1).filter_map(|rest| rest.split(['(', '<']).next()))
+        all().filter(Entry::is_public).map(|entry| entry.name())
     }
 }
 
-/// The text of a function.
-fn find(name: &str) -> Option<&'static str> {
-    TEXTS.iter().copied().find_map(|text| {
-        let mut from = 0;
-        loop {
-            let start = from + text[from..].find(START)?;
-            let function = &text[start + 1..];
-            let rest = &function["fn ".len()..];
-            if rest.strip_prefix(name).is_some_and(|rest| rest.starts_with(['(', '<'])) {
-                let end = function.find("\n}").map_or(function.len(), |end| end + 2);
-                return Some(&function[..end]);
-            }
-            from = start + 1;
-        }
-    })
+/// Whether there is a function of that name.
+pub(super) fn has(name: &str) -> bool {
+    find(name).is_some()
+}
+
+/// Whether there is a function of the language of that name.
+pub(super) fn has_public(name: &str) -> bool {
+    find(name).is_some_and(|entry| entry.is_public())
+}
+
+/// A function where it stands in its text.
+#[derive(Clone, Copy)]
+pub(super) struct Entry<'t> {
+    /// What stands before it.
+    before: &'t str,
+    /// It, and what stands behind it.
+    from: &'t str,
+}
+
+impl<'t> Entry<'t> {
+    fn name(&self) -> &'t str {
+        let rest = self.from.strip_prefix("fn ").unwrap_or(self.from);
+        rest.split(['(', '<']).next().unwrap_or(rest)
+    }
+
+    /// From `fn` to the last brace.
+    fn text(&self) -> &'t str {
+        let end = self.from.find("\n}").map_or(self.from.len(), |end| end + 2);
+        &self.from[..end]
+    }
+
+    /// Whether it has a documentation comment.
+    pub(super) fn is_public(&self) -> bool {
+        self.before.rsplit('\n').next().is_some_and(|line| line.starts_with("///"))
+    }
+
+    /// The documentation comment in one line.
+    pub(super) fn doc(&self) -> String {
+        let lines = self.before.rsplit('\n').map_while(|line| line.strip_prefix("/// "));
+        let mut lines: Vec<&str> = lines.collect();
+        lines.reverse();
+        lines.join(" ")
+    }
+
+    /// What stands between `fn` and the body, in one line.
+    pub(super) fn signature(&self) -> String {
+        let head = self.text().split(" {\n").next().unwrap_or_default();
+        let words: Vec<&str> = head.split_whitespace().skip(1).collect();
+        words.join(" ").replace("( ", "(").replace(", )", ")")
+    }
+}
+
+/// The functions of a text.
+pub(super) fn entries(text: &str) -> impl Iterator<Item = Entry<'_>> {
+    text.match_indices(START).map(|(at, _)| Entry { before: &text[..at], from: &text[at + 1..] })
+}
+
+fn all() -> impl Iterator<Item = Entry<'static>> {
+    TEXTS.iter().copied().flat_map(entries)
+}
+
+fn find(name: &str) -> Option<Entry<'static>> {
+    all().find(|entry| entry.name() == name)
 }
 
 fn parse(name: &str, text: &str) -> Result<Function, Stop> {
@@ -79,23 +127,35 @@ fn parse(name: &str, text: &str) -> Result<Function, Stop> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Prelude, find};
+    use super::{Prelude, all, entries, find, has, has_public};
 
     #[test]
     fn every_function_can_be_read() {
         let prelude = Prelude::default();
-        let mut count = 0;
-        for name in Prelude::names() {
-            let function = prelude.function(name).expect("the prelude parses").expect("it is found");
-            assert_eq!(function.name.text, name);
-            count += 1;
+        for entry in all() {
+            let function = prelude.function(entry.name()).expect("the prelude parses").expect("it is found");
+            assert_eq!(function.name.text, entry.name());
         }
-        assert!(count > 20, "only {count} functions");
+        assert!(Prelude::names().count() > 100, "only {} functions", Prelude::names().count());
     }
 
     #[test]
     fn a_name_is_not_found_by_its_beginning() {
-        assert!(find("soft").is_none());
-        assert!(find("softmax").is_some_and(|text| text.starts_with("fn softmax<") && text.ends_with('}')));
+        assert!(!has("soft"));
+        let softmax = find("softmax").expect("it is there").text();
+        assert!(softmax.starts_with("fn softmax<") && softmax.ends_with('}'));
+    }
+
+    #[test]
+    fn functions_without_documentation_are_not_of_the_language() {
+        assert!(has_public("nll") && has("labelled") && !has_public("labelled"));
+    }
+
+    #[test]
+    fn a_function_is_described_in_two_lines() {
+        let text = "// A family.\n\n// Other.\n/// The first,\n/// and more.\nfn f<N>(\n    x: f32[N],\n    y: int = 1,\n) -> f32\nwhere N >= 1 {\n    x[0]\n}\n";
+        let found: Vec<_> = entries(text).map(|entry| (entry.doc(), entry.signature())).collect();
+        let expected = ("The first, and more.", "f<N>(x: f32[N], y: int = 1) -> f32 where N >= 1");
+        assert_eq!(found, [(expected.0.to_owned(), expected.1.to_owned())]);
     }
 }

@@ -6,7 +6,7 @@ use tensorjit_runtime::abi::DType;
 
 use super::builtins;
 use super::layout::Layout;
-use super::prelude::Prelude;
+use super::prelude::{Prelude, has_public};
 use super::report::{Checked, Report, Stop, closest};
 use super::value::Value;
 use crate::diag::{Diagnostic, Origin};
@@ -288,7 +288,7 @@ impl<'a> Checker<'a> {
         let mut diagnostic = Diagnostic::new("unknown-name", format!("there is no `{name}` here"), at);
         let is_function = self.function_named(name).is_some()
             || builtins::names().any(|candidate| candidate == name)
-            || Prelude::names().any(|candidate| candidate == name);
+            || has_public(name);
         let visible = self.frames.last().into_iter().flat_map(|frame| {
             frame
                 .bindings

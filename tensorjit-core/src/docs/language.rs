@@ -1,6 +1,8 @@
 //! The examples of `docs/language.md` are compiled, and its error messages compared.
 
-use crate::check::check;
+use std::collections::BTreeSet;
+
+use crate::check::{check, described};
 use crate::diag::Failure;
 use crate::syntax::parse_text;
 
@@ -28,10 +30,29 @@ fn errors(text: &str) -> String {
     found.iter().map(|diagnostic| diagnostic.render(&parsed.sources, "language.md", text)).collect()
 }
 
+fn document() -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/language.md");
+    std::fs::read_to_string(path).expect("the document can be read")
+}
+
+#[test]
+fn every_function_has_its_place_and_no_other_has_one() {
+    let document = document();
+    let (_, section) = document.split_once("\n## Functions by family\n").expect("the section");
+    let (table, _) = section.split_once("\n```").expect("the example behind it");
+    let listed: Vec<&str> = table
+        .lines()
+        .filter(|line| line.starts_with('|'))
+        .flat_map(|line| line.split('`').skip(1).step_by(2))
+        .collect();
+    let once: BTreeSet<&str> = listed.iter().copied().collect();
+    assert_eq!(once, described::names().collect());
+    assert_eq!(once.len(), listed.len(), "a function stands twice");
+}
+
 #[test]
 fn examples_are_as_the_document_says() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/language.md");
-    let document = std::fs::read_to_string(path).expect("the document can be read");
+    let document = document();
     let fences = fences(&document);
     let (mut good, mut bad) = (0, 0);
     let mut wrong = String::new();

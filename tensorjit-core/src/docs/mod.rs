@@ -9,6 +9,7 @@ mod structural;
 use std::fmt::Write;
 
 use self::structural::{CONVENTIONS, STRUCTURAL};
+use crate::check::described::{Family, families};
 use crate::diag::CODES;
 use crate::graph::table::Ew;
 use crate::graph::table::formula::{Formula, show_number};
@@ -80,6 +81,9 @@ pub fn operators() -> String {
         let cells = [row.op, row.written, row.types, row.doc, row.derivative].map(escape).join(" | ");
         push(&mut text, format_args!("| {cells} |"));
     }
+    text.push_str("\n## Functions\n\n");
+    text.push_str(FUNCTIONS);
+    families().iter().for_each(|family| functions(&mut text, family));
     text.push_str("\n## Derivatives at kinks\n\n");
     text.push_str(KINKS);
     text.push_str(&kinks());
@@ -124,14 +128,15 @@ const OPENING: &str = "\
 
 <!-- Written by `cargo run -p tensorjit-core --example docs` from the tables of the compiler; edit those. -->
 
-Everything the language computes is made of the operators below. Functions such as `softmax`, `gelu` or `layer_norm` are
-written in the language itself, of these operators, and have the derivatives that follow from theirs.
+Everything the language computes is made of the operators below: [elementwise](#elementwise-functions) and
+[structural](#structural-operators) ones. [Functions](#functions) such as `softmax`, `gelu` or `layer_norm` are made of these,
+and have the derivatives that follow from theirs.
 ";
 
 const ELEMENTWISE: &str = "\
-Operands have one shape and one element type; smaller shapes are broadcast first. *Numbers* are `i32`, `i64`, `f32` and
-`f64`; *floats* are `f32` and `f64`. The derivative is by each operand in order; in it, `out` is the result. It is 0 for
-integers and bools. A tangent or cotangent that is 0 stays 0, be the derivative infinite or NaN, where a zero may have been
+Operands have one shape and one element type; smaller shapes are broadcast first. *Integers* are `i8` to `i64` and `u8` to
+`u64`; *floats* are `f32`, `f64` and, computed as `f32`, `f16` and `bf16`; *numbers* are both. The derivative is by each
+operand in order; in it, `out` is the result. It is 0 for integers and bools. A tangent or cotangent that is 0 stays 0, be the derivative infinite or NaN, where a zero may have been
 put in its place: once it has passed `select`, `relu`, `clip`, `maximum` or `minimum`, or a slice, `pad`, `concat` or an
 index by a tensor. Elsewhere the product is IEEE's.
 
@@ -143,6 +148,12 @@ is rounded, *nearest* where the result is the nearest float to the true value. I
 const STRUCTURE: &str = "\
 The first column is the name in the textual form of graphs.
 
+";
+
+const FUNCTIONS: &str = "\
+What is built into the compiler, or written in the language itself, of the operators above: so the derivatives follow from
+theirs. In a signature `T` is an element type and `..S` stands for any axes, both of which the arguments decide; what has a
+default is an option. `axes` are an axis, a tuple of them, or `\"all\"`.
 ";
 
 const KINKS: &str = "\
@@ -160,6 +171,18 @@ fn elementwise(text: &mut String, keep: fn(&Row) -> bool) {
     }
 }
 
+/// The table of a family of functions.
+fn functions(text: &mut String, family: &Family) {
+    push(text, format_args!("\n### {}\n", family.title));
+    if !family.about.is_empty() {
+        push(text, format_args!("{}\n", family.about));
+    }
+    text.push_str("| function | meaning |\n|---|---|\n");
+    for function in &family.functions {
+        push(text, format_args!("| {} | {} |", code(&function.signature), escape(&function.doc)));
+    }
+}
+
 /// How the language writes a function of its operands.
 fn written(row: &Row) -> String {
     let names: Vec<&str> = row.operands.iter().map(|operand| operand.name).collect();
@@ -171,10 +194,16 @@ fn written(row: &Row) -> String {
     }
 }
 
+/// The longest formula that is shown.
+const LONGEST: usize = 400;
+
 /// The derivatives by the operands, or why there are none.
 fn derivative(row: &Row) -> String {
     let names: Vec<&str> = row.operands.iter().map(|operand| operand.name).collect();
-    let show = |rule: &Formula| code(&rule.show(&names, "out"));
+    let show = |rule: &Formula| match rule.show(&names, "out") {
+        long if long.len() > LONGEST => "a formula too long for a table".to_owned(),
+        text => code(&text),
+    };
     match row.derivative {
         Derivative::Partials(rules) => rules().iter().map(show).collect::<Vec<_>>().join(", "),
         Derivative::Linear { operands, .. } => {

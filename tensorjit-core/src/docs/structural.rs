@@ -30,7 +30,7 @@ pub(super) const STRUCTURAL: &[Structural] = &[
     Structural {
         variants: &["Constant"],
         op: "constant",
-        written: "a literal",
+        written: "a literal, `zeros`, `ones`, `full`",
         types: "any",
         doc: "One number or truth value, repeated where a tensor is wanted.",
         derivative: "0",
@@ -38,7 +38,7 @@ pub(super) const STRUCTURAL: &[Structural] = &[
     Structural {
         variants: &["DimValue"],
         op: "dim",
-        written: "a dimension in an expression, `N as f32`",
+        written: "a dimension in an expression, `N as f32`, `size`",
         types: "to i64",
         doc: "The extent as a scalar.",
         derivative: "0: integers carry no derivative",
@@ -54,7 +54,7 @@ pub(super) const STRUCTURAL: &[Structural] = &[
     Structural {
         variants: &["Broadcast"],
         op: "broadcast",
-        written: "`broadcast_to`, `expand_dims`, operands of smaller rank or with axes of extent 1",
+        written: "`broadcast_to`, `expand_dims`, `tile`, `repeat`, `meshgrid`, operands of smaller rank or with axes of extent 1",
         types: "any",
         doc: "Repeats along new axes and along axes of extent 1.",
         derivative: "linear; its transpose sums over the repeated axes",
@@ -78,7 +78,7 @@ pub(super) const STRUCTURAL: &[Structural] = &[
     Structural {
         variants: &["Slice"],
         op: "slice",
-        written: "`x[1..N;2, .., 0]`, `flip`",
+        written: "`x[1..N;2, .., 0]`, `flip`, `pad` by what is repeated",
         types: "any",
         doc: "Every so many elements of each axis.",
         derivative: "linear; its transpose pads with zeros",
@@ -102,7 +102,7 @@ pub(super) const STRUCTURAL: &[Structural] = &[
     Structural {
         variants: &["Concat"],
         op: "concat",
-        written: "`concat`, `stack`",
+        written: "`concat`, `stack`, `roll`",
         types: "any",
         doc: "Puts tensors one after another along an axis.",
         derivative: "linear; its transpose slices",
@@ -110,7 +110,7 @@ pub(super) const STRUCTURAL: &[Structural] = &[
     Structural {
         variants: &["Reduce"],
         op: "reduce",
-        written: "`sum`, `prod`, `max`, `min`, `any`, `all`, and by them `mean`, `var`",
+        written: "`sum`, `prod`, `max`, `min`, `any`, `all`",
         types: "numbers; `any` and `all` of bools",
         doc: "Folds axes away. Of no elements: 0, 1, -inf, inf, false, true; of integers the least for `max`, the greatest for `min`.",
         derivative: "`sum`: linear, its transpose broadcasts; `prod`: the product of the others, exact at zeros and to any order, by running products from both ends; `max`, `min`: shared equally among the extremes",
@@ -134,7 +134,7 @@ pub(super) const STRUCTURAL: &[Structural] = &[
     Structural {
         variants: &["Cumulate"],
         op: "cumulate",
-        written: "`cumsum`, `cumprod`, `cummax`, `cummin`, `linear_recurrence`, and by them `cumlogsumexp`",
+        written: "`cumsum`, `cumprod`, `cummax`, `cummin`, `linear_recurrence`",
         types: "numbers",
         doc: "Folds that run along an axis, from either end, with or without the element itself; `y[i] = a[i] * y[i - 1] + b[i]` of two operands.",
         derivative: "`cumsum`: linear, its transpose runs from the other end; `cumprod`: a recurrence without division, exact at zeros; `cummax`, `cummin`: that of the first extreme so far; a recurrence: a recurrence",
@@ -198,7 +198,7 @@ pub(super) const STRUCTURAL: &[Structural] = &[
     Structural {
         variants: &["Scatter"],
         op: "scatter",
-        written: "`scatter_add`, `put_along_axis`, `dynamic_update_slice`, derivatives of `x[index]`",
+        written: "`scatter_set`, `scatter_add`, `scatter_mul`, `scatter_max`, `scatter_min`, `put_along_axis`, `dynamic_update_slice`, derivatives of `x[index]`",
         types: "numbers, `set` of any, by i64",
         doc: "A tensor with the elements at computed places set to updates, or combined with them: added, multiplied, the greatest or the least of them. Updates of one place come in row-major order, and the last one that sets it wins.",
         derivative: "`add`: linear, its transpose is `gather`; `set`: linear, that of the last update; `mul`: the product of the others, exact at zeros, at a cost that grows with the square of the number of indices; `max`, `min`: shared equally among the extremes",
@@ -222,7 +222,7 @@ pub(super) const STRUCTURAL: &[Structural] = &[
     Structural {
         variants: &["Derivative"],
         op: "grad, vjp, jvp, hvp",
-        written: "`grad`, `vjp`, `jvp`, `hvp`",
+        written: "`grad`, `vjp`, `jvp`, `hvp`, and by them `jacobian`, `hessian` and their diagonals",
         types: "floats",
         doc: "Derivatives, replaced by what computes them before anything else happens.",
         derivative: "by differentiating that again",
@@ -230,7 +230,7 @@ pub(super) const STRUCTURAL: &[Structural] = &[
     Structural {
         variants: &["Scan", "Output"],
         op: "scan",
-        written: "`scan`, `fold`, `while_loop`",
+        written: "`scan`, `fold`, `while_loop`, `vmap`",
         types: "any",
         doc: "Runs a sub-graph step by step: with carried values, over slices of tensors, stacking what each step gives.",
         derivative: "a scan of the tangents, whose transpose walks the other way; the carries before each step, and what is dear to compute again, are stacked",
