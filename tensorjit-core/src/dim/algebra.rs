@@ -4,10 +4,15 @@ use std::cmp::Ordering;
 
 use super::{Atom, Dim, Monomial};
 
-/// The graded lexicographic order of monomials, which products respect, so that rewriting ends.
+/// The graded lexicographic order of monomials, which products respect, so that rewriting ends.  What has more
+/// quotients and the like is larger, whatever its degree: rewriting does away with them.
 pub(super) fn graded(a: &Monomial, b: &Monomial) -> Ordering {
-    let degree = |m: &Monomial| m.0.iter().map(|(_, power)| u64::from(*power)).sum::<u64>();
-    degree(a).cmp(&degree(b)).then_with(|| {
+    let degree = |m: &Monomial, all: bool| {
+        let counted = m.0.iter().filter(|(atom, _)| all || !matches!(atom, Atom::Sym(_)));
+        counted.map(|(_, power)| u64::from(*power)).sum::<u64>()
+    };
+    let by_degree = |all: bool| degree(a, all).cmp(&degree(b, all));
+    by_degree(false).then_with(|| by_degree(true)).then_with(|| {
         for ((atom_a, power_a), (atom_b, power_b)) in a.0.iter().zip(&b.0) {
             // More of an earlier atom is larger.
             match atom_b.cmp(atom_a).then(power_a.cmp(power_b)) {
@@ -117,7 +122,10 @@ mod tests {
 
     #[test]
     fn graded_order_respects_products() {
-        let atom = |i| Atom::Sym(Sym(i));
+        let atom = |i| match i {
+            2 => Atom::FloorDiv(Box::new(Dim::sym(Sym(0))), Box::new(Dim::sym(Sym(1)))),
+            _ => Atom::Sym(Sym(i)),
+        };
         let monomials: Vec<Monomial> = (0..27)
             .map(|code: u32| {
                 let powers = [code % 3, code / 3 % 3, code / 9];

@@ -117,6 +117,11 @@ impl Solver {
             self.known.push(difference.clone());
             self.known.push(-&difference);
             self.rewrites.extend(Rewrite::new(&difference));
+            // What says something of a remainder says something of the quotient: `4 % G == 0` is `G*floor(4 / G) == 4`.
+            let floored = self.by_floor(&difference);
+            if floored != difference {
+                self.rewrites.extend(Rewrite::new(&floored));
+            }
         }
     }
 
