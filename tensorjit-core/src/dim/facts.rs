@@ -197,7 +197,7 @@ impl Facts {
 
 fn verdict(solver: &Solver, difference: &Dim, relation: Relation) -> Verdict {
     // Where it holds for some values and fails for others nothing has to be solved.
-    if let Interval { low: Some(low), high: Some(high) } = solver.samples.seen(difference)
+    if let Interval { low: Some(low), high: Some(high) } = solver.seen(difference)
         && holds(low, relation) != holds(high, relation)
     {
         return Verdict::Open;

@@ -38,7 +38,7 @@ impl Solver {
 
     /// What the proofs about `dim` share.
     pub(super) fn view<'d>(&self, dim: &'d Dim) -> View<'d> {
-        View { dim, seen: self.samples.seen(dim), proven: OnceCell::new() }
+        View { dim, seen: self.seen(dim), proven: OnceCell::new() }
     }
 
     fn proven(&self, dim: &Dim) -> Proven {

@@ -13,7 +13,6 @@ const VALUES: [i64; 7] = [1, 2, 1009, 3, 40, 0, 100_003];
 const SAMPLES: usize = 2 * VALUES.len();
 
 /// Assignments to the symbols, hidden ones included.
-#[derive(Default)]
 pub(super) struct Samples(Vec<BTreeMap<Sym, i64>>);
 
 impl Samples {

@@ -5,6 +5,7 @@
 //! plain polynomial arithmetic; [`Solver::expand`] brings the user's symbols back.  What remains of the
 //! equalities rewrites their leading monomial.  Each rule makes expressions smaller in a well-founded order.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use tensorjit_runtime::abi::Relation;
@@ -41,8 +42,10 @@ pub(super) struct Solver {
     pub(super) known: Vec<Dim>,
     /// Polynomials that are never zero.
     pub(super) nonzero: Vec<Dim>,
-    /// None before all conditions are solved.
-    pub(super) samples: Samples,
+    /// Whether all conditions are solved.
+    solved: bool,
+    /// Found when they are first needed: to bring a polynomial into its normal form takes none.
+    samples: OnceCell<Samples>,
 }
 
 /// How often an expression is simplified again before the last form is taken.
@@ -69,8 +72,16 @@ impl Solver {
         for condition in conditions {
             solver.assume_order(condition);
         }
-        solver.samples = solver.sample();
+        solver.solved = true;
         solver
+    }
+
+    /// Values that an expression has for some values of the symbols; nothing is known before all conditions are solved.
+    pub(super) fn seen(&self, dim: &Dim) -> Interval {
+        match self.solved {
+            true => self.samples.get_or_init(|| self.sample()).seen(dim),
+            false => Interval::ALL,
+        }
     }
 
     fn sample(&self) -> Samples {
