@@ -43,8 +43,9 @@ pub(in super::super::super) fn conv(checker: &mut Checker<'_>, call: &Call<'_>) 
     );
     checker.demand(&shape[1], Relation::Eq, &(&taps[1] * &operands.groups), call.at, &why)?;
     let features = checker.shared_out(&operands.groups, &taps[0], "features", call.at)?;
-    let options: Options<'_, '_> = [stride.as_ref(), padding.as_ref(), dilation.as_ref()];
-    let walks = checker.walks(call, &shape[2..], &taps[2..], options)?;
+    let strides = checker.steps(stride.as_ref(), operands.spatial, "stride")?;
+    let options: Options<'_, '_> = [padding.as_ref(), dilation.as_ref()];
+    let walks = checker.walks(call, &shape[2..], (&taps[2..], strides), options)?;
     checker.split_groups(&mut operands, [(1, &taps[1]), (0, &features)], call.at)?;
     let Operands { x, w, spatial, .. } = operands;
     let fill = Constant::number(checker.graph.ty(x).dtype, 0.0);
@@ -86,8 +87,9 @@ pub(in super::super::super) fn conv_transpose(checker: &mut Checker<'_>, call: &
         let message = format!("`padding` of `{}` is a number, or a pair for each axis", call.name);
         return checker.fail("option-value", arg.expr.span, message);
     }
-    let options: Options<'_, '_> = [stride.as_ref(), padding.as_ref(), dilation.as_ref()];
-    let walks = checker.walks(call, &shape[2..], &taps[2..], options)?;
+    let strides = checker.steps(stride.as_ref(), operands.spatial, "stride")?;
+    let options: Options<'_, '_> = [padding.as_ref(), dilation.as_ref()];
+    let walks = checker.walks(call, &shape[2..], (&taps[2..], strides), options)?;
     let further = match output_padding {
         None => vec![Dim::default(); spatial],
         Some(arg) => checker.dims_of(&arg.value, Some(spatial), "`output_padding`", arg.expr.span)?,
@@ -215,7 +217,6 @@ impl Checker<'_> {
         let one = Dim::constant(1);
         let shape = self.graph.ty(node).shape.clone();
         let taps = shape.len() - 1;
-        self.demand(&walk.size, Relation::Ge, &one, at, "a kernel must have at least one element")?;
         let why = "a transposed convolution needs an element along each axis";
         self.demand(&shape[axis], Relation::Ge, &one, at, why)?;
         let (stride, dilation) = (walk.stride, walk.dilation);

@@ -25,6 +25,7 @@ pub(in super::super) fn windows(checker: &mut Checker<'_>, call: &Call<'_>) -> C
     let rank = checker.graph.ty(node).rank();
     let axis = checker.axis(&axis.value, rank, axis.expr.span)?;
     let size = checker.value_dim(&size.value, "the size of a window", size.expr.span)?;
+    checker.has_taps(&size, call.at)?;
     let stride = checker.steps(stride.as_ref(), 1, "stride")?[0];
     let dilation = checker.steps(dilation.as_ref(), 1, "dilation")?[0];
     let none = Dim::default;

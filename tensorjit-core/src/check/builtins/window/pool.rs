@@ -8,11 +8,13 @@ use super::super::super::value::{Placed, Value};
 use super::super::create::zero;
 use super::walk::{Options, Walk};
 use crate::diag::Origin;
+use crate::dim::Dim;
 use crate::graph::ops::broadcast::Broadcast;
 use crate::graph::ops::constant::Constant;
 use crate::graph::ops::reduce::{Reduce, ReduceKind};
 use crate::graph::table::Ew;
 use crate::graph::{NodeId, Op};
+use tensorjit_runtime::abi::DType;
 
 /// `max_pool(x, size, stride = size, padding = 0, dilation = 1, ceil_mode = false)` over the last axes, as many as
 /// `size` names.
@@ -98,6 +100,7 @@ impl Checker<'_> {
             return Err(lacking(self, call));
         };
         let node = self.typed(&x.value, x.expr.span)?;
+        self.pools(call, node, "numbers", |dtype| dtype != DType::Bool)?;
         let shape = self.graph.ty(node).shape.clone();
         let sizes = self.dims_of(&size.value, None, "the size of a window", size.expr.span)?;
         if sizes.is_empty() || sizes.len() > shape.len() {
@@ -105,46 +108,41 @@ impl Checker<'_> {
             return self.fail("rank", size.expr.span, message);
         }
         let spatial = &shape[shape.len() - sizes.len()..];
-        let options: Options<'_, '_> = [stride.as_ref(), padding.as_ref(), dilation.as_ref()];
-        let mut walks = self.walks(call, spatial, &sizes, options)?;
-        if stride.is_none() {
-            self.stride_by_size(&mut walks, size)?;
-            self.same_borders(call, spatial, padding.as_ref(), &mut walks)?;
-        }
+        let strides = match stride {
+            Some(_) => self.steps(stride.as_ref(), sizes.len(), "stride")?,
+            None => self.strides_of(&sizes, size)?,
+        };
+        let options: Options<'_, '_> = [padding.as_ref(), dilation.as_ref()];
+        let mut walks = self.walks(call, spatial, (&sizes, strides), options)?;
         if self.flag(ceil.as_ref(), "ceil_mode")? {
             self.round_up(spatial, &mut walks, size.expr.span)?;
         }
         Ok((node, walks))
     }
 
-    /// Windows that follow one another.
-    fn stride_by_size(&mut self, walks: &mut [Walk], size: &Arg<'_>) -> Checked<()> {
-        for walk in walks {
-            walk.stride = match walk.size.as_const() {
-                Some(size @ 1..) => size,
-                Some(_) => {
-                    return self.fail(
-                        "option-value",
-                        size.expr.span,
-                        "a window must have at least one element",
-                    );
-                }
-                None => {
-                    let message = "give a `stride`: it is a constant, and this size is none";
-                    return self.fail("option-value", size.expr.span, message);
-                }
-            };
+    /// The strides of windows that follow one another.
+    fn strides_of(&mut self, sizes: &[Dim], size: &Arg<'_>) -> Checked<Vec<i64>> {
+        match sizes.iter().map(Dim::as_const).collect() {
+            Some(strides) => Ok(strides),
+            None => {
+                let message = "give a `stride`: it is a constant, and this size is none";
+                self.fail("option-value", size.expr.span, message)
+            }
         }
-        Ok(())
     }
 
     fn pools_floats(&mut self, call: &Call<'_>, node: NodeId) -> Checked<()> {
+        self.pools(call, node, "floats", DType::is_float)
+    }
+
+    /// Demands elements of some kind.
+    fn pools(&mut self, call: &Call<'_>, node: NodeId, what: &str, are: fn(DType) -> bool) -> Checked<()> {
         let ty = self.graph.ty(node).clone();
-        if ty.dtype.is_float() {
+        if are(ty.dtype) {
             return Ok(());
         }
         let found = self.show_type(&ty);
-        self.fail("element-type", call.at, format!("`{}` takes floats, this is {found}", call.name))
+        self.fail("element-type", call.at, format!("`{}` takes {what}, this is {found}", call.name))
     }
 
     /// The sums of windows; borders are zeros.

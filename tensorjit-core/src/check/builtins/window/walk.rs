@@ -38,19 +38,19 @@ impl Walk {
     }
 }
 
-/// The options of windows.
-pub(super) type Options<'c, 'a> = [Option<&'c Arg<'a>>; 3];
+/// The options `padding` and `dilation`.
+pub(super) type Options<'c, 'a> = [Option<&'c Arg<'a>>; 2];
 
 impl Checker<'_> {
-    /// One walk for each axis, from the options `stride`, `padding` and `dilation`.
+    /// One walk for each axis.
     pub(super) fn walks(
         &mut self,
         call: &Call<'_>,
         extents: &[Dim],
-        sizes: &[Dim],
-        [stride, padding, dilation]: Options<'_, '_>,
+        (sizes, strides): (&[Dim], Vec<i64>),
+        [padding, dilation]: Options<'_, '_>,
     ) -> Checked<Vec<Walk>> {
-        let strides = self.steps(stride, sizes.len(), "stride")?;
+        sizes.iter().try_for_each(|size| self.has_taps(size, call.at))?;
         let dilations = self.steps(dilation, sizes.len(), "dilation")?;
         let borders = self.borders(padding, sizes.len())?;
         let walks = sizes.iter().zip(strides).zip(dilations).zip(borders);
@@ -70,7 +70,7 @@ impl Checker<'_> {
     }
 
     /// The widths of borders; none where `padding` is a name.
-    pub(super) fn borders(&mut self, padding: Option<&Arg<'_>>, rank: usize) -> Checked<Vec<(Dim, Dim)>> {
+    fn borders(&mut self, padding: Option<&Arg<'_>>, rank: usize) -> Checked<Vec<(Dim, Dim)>> {
         match padding {
             Some(arg) if !matches!(arg.value, Value::Text(_)) => self.pad_widths(arg, rank),
             _ => Ok(vec![(Dim::default(), Dim::default()); rank]),
@@ -79,7 +79,7 @@ impl Checker<'_> {
 
     /// The borders that `padding = "same"` asks for: as many windows as there are elements over the stride, and
     /// the odd element of a border at its end.
-    pub(super) fn same_borders(
+    fn same_borders(
         &mut self,
         call: &Call<'_>,
         extents: &[Dim],
@@ -217,11 +217,15 @@ impl Checker<'_> {
         Ok(node)
     }
 
+    /// Demands that windows have elements; borders and counts rest on it.
+    pub(super) fn has_taps(&mut self, size: &Dim, at: Origin) -> Checked<()> {
+        self.demand(size, Relation::Ge, &Dim::constant(1), at, "a window must have at least one element")
+    }
+
     /// The windows of one axis; their taps are a new last axis.
     pub(super) fn windowed(&mut self, node: NodeId, axis: usize, walk: &Walk, at: Origin) -> Checked<NodeId> {
         let one = Dim::constant(1);
         let shape = self.graph.ty(node).shape.clone();
-        self.demand(&walk.size, Relation::Ge, &one, at, "a window must have at least one element")?;
         let count = match &walk.count {
             Some(count) => count.clone(),
             None => {
