@@ -381,10 +381,12 @@ impl<'a> Placer<'a> {
             let inputs = self.graph.inputs.len() as u32;
             // A state is no such home, nor an operand's memory: the epilogue may read the old value.
             let usable = |other: &&usize| {
-                let home = &memory.homes[**other];
-                self.graph.ty(self.roots[**other].node) == ty
-                    && (home.arena.as_ref().is_some_and(|slot| !slot.in_place)
-                        || home.arguments.first().is_some_and(|first| *first >= inputs))
+                let Home { arguments, arena, .. } = &memory.homes[**other];
+                let own = match arena {
+                    Some(slot) => !slot.in_place,
+                    None => arguments.first().is_some_and(|first| *first >= inputs),
+                };
+                own && self.graph.ty(self.roots[**other].node) == ty
             };
             let own = std::iter::once(product).chain(stage).find(usable).copied();
             memory.homes[*product].sums = Some(match own {
