@@ -26,6 +26,7 @@ impl fmt::Display for Reason {
 
 /// Suite, case and reason, with what it is in particular.
 const CASES: &[(&str, &str, Reason, &str)] = &[
+    // Both halves of its definition apply: the file has the value of one and the derivative of the other.
     ("jax", "clamp_04", Reason::Undefined, "the lower bound lies above the upper one"),
     ("jax", "top_k_02", Reason::Undefined, "NaN of both signs, in an order that is not stated"),
 ];

@@ -51,7 +51,7 @@ fn attention(node: &Node<'_>, writer: &mut Writer) -> Option<Vec<String>> {
         let value = node.attributes[name].as_f64().filter(|value| *value != 0.0);
         value.map_or(String::new(), |_| format!(", {name} = {}", node.number(name, 0.0)))
     };
-    let (mut masks, mut bias) = visible(node, [&q_shape, &k_shape], before, writer);
+    let (mut masks, mut bias) = (visible(node, [&q_shape, &k_shape], before, writer), None);
     if let Some(mask) = node.operand(3) {
         let missing = keys - mask.shape.last()?;
         let widths = vec!["(0, 0)".to_owned(); mask.rank() - 1].join(", ");
@@ -67,7 +67,7 @@ fn attention(node: &Node<'_>, writer: &mut Writer) -> Option<Vec<String>> {
     }
     let mask = (!masks.is_empty()).then(|| writer.bind(&masks.join(" & ")));
     let mut options = ["scale", "softcap"].map(option).concat();
-    let scores = format!("attention_scores({q}, {k}{})", option("scale"));
+    let products = format!("attention_scores({q}, {k}{})", option("scale"));
     let capped = format!("attention_scores({q}, {k}{options})");
     if node.flag("is_causal") && node.operand(6).is_none() {
         options += &format!(", causal = true, offset = {before}");
@@ -88,8 +88,8 @@ fn attention(node: &Node<'_>, writer: &mut Writer) -> Option<Vec<String>> {
     }
     let biased = |scores: String| bias.as_ref().map_or(scores.clone(), |bias| format!("{scores} + {bias}"));
     let products = match node.integer("qk_matmul_output_mode") {
-        None | Some(0 | 1) if option("softcap").is_empty() => scores,
-        None | Some(0 | 1) => capped,
+        None | Some(0) => products,
+        Some(1) => capped,
         Some(2) => match &mask {
             Some(mask) => format!("select({mask}, {}, -1.0 / 0.0)", biased(capped)),
             None => biased(capped),
@@ -103,12 +103,7 @@ fn attention(node: &Node<'_>, writer: &mut Writer) -> Option<Vec<String>> {
 }
 
 /// Which keys a query sees by their places, beside the flag `causal`: within windows, and as far as there are any.
-fn visible(
-    node: &Node<'_>,
-    [q, k]: [&[usize]; 2],
-    before: usize,
-    writer: &mut Writer,
-) -> (Vec<String>, Option<String>) {
+fn visible(node: &Node<'_>, [q, k]: [&[usize]; 2], before: usize, writer: &mut Writer) -> Vec<String> {
     let mut masks = Vec::new();
     let (queries, keys) = (writer.extent(q[2]), writer.extent(k[2]));
     let rows = format!("expand_dims(iota({queries}) as i64 + {before}, axis = 1)");
@@ -125,7 +120,7 @@ fn visible(
             masks.push(format!("(iota({keys}) <= {rows} + {lengths} - {queries})"));
         }
     }
-    (masks, None)
+    masks
 }
 
 /// Keys and values as a state that decays, and may be corrected before it is written to.

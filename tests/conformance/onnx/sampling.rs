@@ -26,7 +26,6 @@ pub(super) fn translate(node: &Node<'_>, writer: &mut Writer) -> Option<Vec<Stri
         }
         "RoiAlign" => roi_align(node, x),
         "DeformConv" => deform_conv(node, x),
-        "Col2Im" => col2im(node, x, writer),
         "HannWindow" | "HammingWindow" | "BlackmanWindow" => window(node),
         _ => None,
     }
@@ -201,36 +200,6 @@ fn deform_conv(node: &Node<'_>, x: &Tensor) -> Option<Vec<String>> {
         Some(bias) => format!("{y} + reshape({bias}, [{}, 1, 1])", w.shape[0]),
         None => y,
     }])
-}
-
-/// The transpose of taking windows.
-fn col2im(node: &Node<'_>, x: &Tensor, writer: &mut Writer) -> Option<Vec<String>> {
-    let (image, block) = (node.integers(1, "image_shape")?, node.integers(2, "block_shape")?);
-    let [height, width] = image[..] else { return None };
-    let list = |name: &str, default: i64, count: usize| {
-        super::integers(&node.attributes[name]).unwrap_or_else(|| vec![default; count])
-    };
-    let (strides, dilations, pads) = (list("strides", 1, 2), list("dilations", 1, 2), list("pads", 0, 4));
-    let channels = x.shape[1] as i64 / (block[0] * block[1]);
-    let batch = writer.extent(x.shape[0]);
-    let padded = [height + pads[0] + pads[2], width + pads[1] + pads[3]];
-    let dtype = x.dtype.name();
-    let zeros =
-        writer.bind(&format!("zeros([{batch}, {channels}, {}, {}], dtype = {dtype})", padded[0], padded[1]));
-    let one = |x: &str, i: usize| {
-        let (axis, size) = (i + 2, block[i]);
-        format!(
-            "windows({x}, axis = {axis}, size = {size}, stride = {}, dilation = {})",
-            strides[i], dilations[i]
-        )
-    };
-    let windows = writer.bind(&one(&one(&zeros, 0), 1));
-    let count = |i: usize| (padded[i] - dilations[i] * (block[i] - 1) - 1) / strides[i] + 1;
-    let apart = format!("[{batch}, {channels}, {}, {}, {}, {}]", block[0], block[1], count(0), count(1));
-    let columns = writer.bind(&format!("permute(reshape({}, {apart}), (0, 1, 4, 5, 2, 3))", x.text));
-    let sums = writer.bind(&format!("vjp({windows}, {zeros}, {columns})"));
-    let (top, left) = (pads[0], pads[1]);
-    Some(vec![format!("{sums}[.., {top}..{}, {left}..{}]", top + height, left + width)])
 }
 
 /// As one period, or with both ends.

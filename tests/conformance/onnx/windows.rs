@@ -18,7 +18,6 @@ pub(super) fn translate(node: &Node<'_>, writer: &mut Writer) -> Option<Vec<Stri
         "MaxPool" => vec![format!("max_pool({})", pooling(node, x)?)],
         "AveragePool" => vec![format!("avg_pool({}{border})", pooling(node, x)?)],
         "LpPool" => vec![format!("lp_pool({}, p = {})", pooling(node, x)?, node.integer("p").unwrap_or(2))],
-        "MaxUnpool" => vec![unpooled(node, x, writer)?],
         "Col2Im" => vec![image(node, x, writer)?],
         _ => return None,
     })
@@ -176,16 +175,6 @@ fn max_pool(node: &Node<'_>, x: &Tensor, writer: &mut Writer) -> Option<Vec<Stri
         format!("max({values}, axis = {rank})"),
         format!("sum(select(iota({taps}) == {first}, {places}, 0), axis = {rank})"),
     ])
-}
-
-/// Elements in the places that a pooling has found.
-fn unpooled(node: &Node<'_>, x: &Tensor, writer: &mut Writer) -> Option<String> {
-    let (places, result) = (node.text(1)?, node.shape(0)?.to_vec());
-    let (all, count): (usize, usize) = (result.iter().product(), x.shape.iter().product());
-    let flat = |text: &str| format!("reshape({text}, [{count}])");
-    let base = writer.bind(&format!("zeros([{all}], dtype = {})", x.dtype.name()));
-    let set = writer.bind(&format!("scatter_set({base}, {}, {})", flat(places), flat(&x.text)));
-    Some(format!("reshape({set}, {})", list(result.iter().map(usize::to_string))))
 }
 
 /// The sums of what windows give to each place: the transpose of the windows of an image.
