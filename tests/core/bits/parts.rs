@@ -3,7 +3,7 @@
 use super::{Compiled, assert_equal};
 use crate::support;
 
-const FUNCTIONS: [&str; 8] = [
+const FUNCTIONS: [&str; 12] = [
     // Three layers, of which two are equal.
     "pub fn layers<B, N>(x: f32[B, N], u: f32[N, N], v: f32[N, N], w: f32[N, 3], b: f32[N]) -> f32[B, 3] { relu(relu(x @ u + b) @ v + b) @ w }",
     "pub fn gradients<B, N>(x: f32[B, N], v: f32[N, N], w: f32[N, N]) -> (f32, f32[N, N], f32[N, N]) {
@@ -24,6 +24,41 @@ const FUNCTIONS: [&str; 8] = [
         }
         let loss = mean(square(h)) / ((B * N) as f32 + 1);
         (loss, grad(loss, w))
+    }",
+    // Layers of one weight, whose operands are the same array twice.
+    "pub fn recurrent<B, N>(x: f32[B, 3, N], w: f32[N, N]) -> f32[B, 3, N] {
+        let mut h = x;
+        for layer in 0..4 {
+            h = tanh(softmax(h @ permute(h, (0, 2, 1))) @ h + h @ w);
+        }
+        h
+    }",
+    // Layers that read states and write them: alike, and with the states exchanged.
+    "pub fn caches<B, N>(x: f32[B, 3, N], k: &mut f32[B, 3, N], v: &mut f32[B, 3, N]) -> f32[B, 3, N] {
+        let first = x + softmax(x @ permute(k, (0, 2, 1))) @ k;
+        let old = k;
+        k = first * 0.5;
+        let second = first + softmax(first @ permute(v, (0, 2, 1))) @ v;
+        v = second * 0.5;
+        let third = second + softmax(second @ permute(k, (0, 2, 1))) @ old;
+        k = third * 0.5;
+        third + softmax(third @ permute(v, (0, 2, 1))) @ k
+    }",
+    // Equal layers but for one constant, one extent, or the place that a result has.
+    "pub fn unlike<B, N>(x: f32[B, N, 4], w: f32[4, 4], v: f32[5, 4]) -> (f32[B, N, 4], f32[B, N, 4], f32[B, N, 4]) {
+        let a = softmax(x @ permute(x, (0, 2, 1))) @ x * 0.5;
+        let b = softmax(a @ permute(a, (0, 2, 1))) @ a * 0.25;
+        let c = softmax(b @ permute(b, (0, 2, 1))) @ a * 0.5;
+        let d = softmax(c @ permute(c, (0, 2, 1))) @ c * 0.5;
+        (a, d + d @ transpose(v)[.., 0..4], softmax(b @ permute(x, (0, 2, 1))) @ (d @ w) * 0.5)
+    }",
+    // Sums in several blocks of terms, between which they stand in a state, in a result, or apart.
+    "pub fn blocks<B, N>(x: &mut f32[B, 600], y: &mut f32[B, 600], w: f32[600, 600], v: f32[600, 600], g: f32[N]) -> (f32[B, 600], f32[N]) {
+        let a = x @ transpose(w) + y;
+        x = tanh(a);
+        let b = a @ transpose(v) + x;
+        y = b;
+        (b @ transpose(w) + y, g * sum(b))
     }",
     // Equal nests on one memory, read and written in turn.
     "pub fn turns<B, N>(x: &mut f32[B, N], y: &mut f32[B, N], w: f32[N, N]) -> f32[N] {
