@@ -29,7 +29,7 @@ pub use tensorjit_macros::{__expand, __link};
 pub mod __private {
     #[cfg(any(feature = "safetensors", feature = "npz"))]
     pub use tensorjit_runtime::files;
-    pub use tensorjit_runtime::{abi, arg, call, half, leaves, outputs};
+    pub use tensorjit_runtime::{abi, arg, call, half, leaves, outputs, plan};
 }
 
 /// Its items where the feature `safetensors` is on, and nothing otherwise: expansions do not see features.

@@ -3,6 +3,8 @@
 //! The macro emits one constant [`Function`] for each public tensor function.  [`crate::call`] executes it:
 //! it binds the dimensions from the arguments' axes, checks them, reserves the workspace, and jumps.
 
+use crate::plan::Plan;
+
 /// Which contract this is; it is raised with every change to what an entry is handed.
 pub const VERSION: u32 = 3;
 
@@ -164,6 +166,31 @@ pub struct DimExpr {
     pub program: &'static [DimOp],
     /// As the user would write it, such as `2*B - 1`.
     pub text: &'static str,
+    /// What the program is, known before the call.
+    pub(crate) form: Form,
+}
+
+/// The programs that most expressions have, which are evaluated without a look at their steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// One constant.
+    Const(i64),
+    /// One symbol.
+    Symbol(u32),
+    /// Anything else.
+    Program,
+}
+
+impl DimExpr {
+    /// Of a program and its text.
+    pub const fn new(program: &'static [DimOp], text: &'static str) -> DimExpr {
+        let form = match program {
+            [DimOp::Const(value)] => Form::Const(*value),
+            [DimOp::Symbol(symbol)] => Form::Symbol(*symbol),
+            _ => Form::Program,
+        };
+        DimExpr { program, text, form }
+    }
 }
 
 /// A dimension symbol with its bounds, both inclusive.
@@ -371,4 +398,6 @@ pub struct Function {
     pub entries: &'static [LevelEntry],
     /// What the code is.
     pub kernels: KernelInfo,
+    /// What a call compares: the shapes of `params` once more.
+    pub plan: Plan,
 }

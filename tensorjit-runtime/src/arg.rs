@@ -1,6 +1,7 @@
 //! What a compiled function accepts, and the plain description that everything behind it works on.
 
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 
 use ndarray::{ArrayBase, ArrayRef, ArrayView, ArrayViewMut, Data, DataMut, Dimension, Ix1, Ix2, Ix3, Ix4};
 
@@ -36,13 +37,17 @@ for_elements!(elements);
 /// Where an argument lies: address, extents, strides, element type.
 ///
 /// It can only be made from a live reference of lifetime `'a`, or is a description that its maker vouched for.
+/// Only the places of its axes are initialised, as a call makes one for each argument.
 #[derive(Clone, Copy, Debug)]
 pub struct ArgView<'a> {
     pub(crate) data: *mut u8,
     pub(crate) dtype: DType,
-    pub(crate) rank: u8,
-    pub(crate) shape: [usize; MAX_RANK],
-    pub(crate) strides: [isize; MAX_RANK],
+    rank: u8,
+    /// Whether it has elements, and these lie in row-major order without gaps; found out where it is made, as the rank
+    /// is known there.
+    pub(crate) plain: bool,
+    pub(crate) shape: [MaybeUninit<usize>; MAX_RANK],
+    strides: [MaybeUninit<isize>; MAX_RANK],
     life: PhantomData<&'a ()>,
 }
 
@@ -54,8 +59,9 @@ impl<'a> ArgView<'a> {
             data: std::ptr::null_mut(),
             dtype: DType::Bool,
             rank: 0,
-            shape: [0; MAX_RANK],
-            strides: [0; MAX_RANK],
+            plain: true,
+            shape: [const { MaybeUninit::uninit() }; MAX_RANK],
+            strides: [const { MaybeUninit::uninit() }; MAX_RANK],
             life: PhantomData,
         }
     }
@@ -86,13 +92,15 @@ impl<'a> ArgView<'a> {
     /// The extents.
     #[inline]
     pub fn shape(&self) -> &[usize] {
-        &self.shape[..usize::from(self.rank)]
+        // SAFETY: the rank is at most `MAX_RANK`, and the places of all axes are initialised.
+        unsafe { std::slice::from_raw_parts(self.shape.as_ptr().cast(), usize::from(self.rank)) }
     }
 
     /// Distances between neighbours along each axis, in elements.
     #[inline]
     pub fn strides(&self) -> &[isize] {
-        &self.strides[..usize::from(self.rank)]
+        // SAFETY: as for the shape.
+        unsafe { std::slice::from_raw_parts(self.strides.as_ptr().cast(), usize::from(self.rank)) }
     }
 
     /// The element type.
@@ -102,18 +110,29 @@ impl<'a> ArgView<'a> {
 
     #[inline]
     fn strided(data: *mut u8, dtype: DType, shape: &[usize], strides: &[isize]) -> ArgView<'a> {
-        let rank = shape.len().min(MAX_RANK);
-        let mut view = ArgView {
-            data,
-            dtype,
-            rank: rank as u8,
-            shape: [1; MAX_RANK],
-            strides: [0; MAX_RANK],
-            life: PhantomData,
-        };
-        view.shape[..rank].copy_from_slice(&shape[..rank]);
-        view.strides[..rank].copy_from_slice(&strides[..rank]);
-        view
+        let rank = shape.len().min(strides.len()).min(MAX_RANK);
+        let mut view = MaybeUninit::<ArgView<'a>>::uninit();
+        let to = view.as_mut_ptr();
+        // Elements that lie side by side are in memory, so that their number does not overflow.
+        let (mut product, mut plain) = (1_usize, true);
+        for axis in (0..rank).rev() {
+            let (extent, stride) = (shape[axis], strides[axis]);
+            // SAFETY: the axis is below `MAX_RANK`.
+            unsafe {
+                (&raw mut (*to).shape[axis]).write(MaybeUninit::new(extent));
+                (&raw mut (*to).strides[axis]).write(MaybeUninit::new(stride));
+            }
+            plain &= (extent == 1) | (stride == product as isize);
+            product = product.wrapping_mul(extent);
+        }
+        // SAFETY: every field has been written, but for places of axes beyond the rank, which may be uninitialised.
+        unsafe {
+            (&raw mut (*to).data).write(data);
+            (&raw mut (*to).dtype).write(dtype);
+            (&raw mut (*to).rank).write(rank as u8);
+            (&raw mut (*to).plain).write(plain & (product != 0));
+            view.assume_init()
+        }
     }
 
     /// Row-major without gaps.

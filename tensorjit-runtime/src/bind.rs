@@ -6,14 +6,8 @@ use crate::dims::{UNKNOWN, eval};
 use crate::fault::Fault;
 use crate::stack::Stack;
 
-/// The values of a function's symbols in the order of their declaration.
-pub(crate) type Symbols = Stack<i64, 16>;
-
-/// No value known yet.
-#[inline]
-pub(crate) fn unknown(function: &Function) -> Result<Symbols, Fault> {
-    Stack::filled(UNKNOWN, function.symbols.len()).map_err(|bytes| Fault::Memory { bytes })
-}
+/// The values of a function's symbols in the order of their declaration, and those of its plan behind them.
+pub(crate) type Values = Stack<i64, 24>;
 
 /// Takes the values that the caller gives, within their bounds.
 pub(crate) fn take_given(function: &Function, given: &[usize], symbols: &mut [i64]) -> Result<(), Fault> {

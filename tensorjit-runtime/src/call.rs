@@ -3,11 +3,11 @@
 //! The code that the macro emits describes its arguments and calls these functions; they are public for it and
 //! for tests that bring their own [`Function`].
 
-use crate::abi::{Entry, Function, Role};
+use crate::abi::{Function, Role};
 use crate::arg::ArgView;
-use crate::bind;
+use crate::bind::{self, Values};
 use crate::check;
-use crate::dims::eval;
+use crate::dims::{UNKNOWN, eval};
 use crate::error::Result;
 use crate::fault::{Context, Fault};
 use crate::host::HOST;
@@ -15,7 +15,7 @@ use crate::level;
 use crate::outputs::Output;
 use crate::stack::Stack;
 use crate::strided::Direction;
-use crate::workspace::{ALIGN, Workspace, with_idle};
+use crate::workspace::{ALIGN, Small, Workspace, keep_idle, take_idle};
 
 /// Calls `function` with all its parameters, results among them, in the order of [`Function::params`].
 ///
@@ -28,7 +28,8 @@ use crate::workspace::{ALIGN, Workspace, with_idle};
 ///
 /// # Safety
 ///
-/// The entries of `function` read and write what its description says and nothing else. There is one view for
+/// The entries of `function` read and write what its description says and nothing else, and its plan is that of its
+/// parameters. There is one view for
 /// each of its parameters, with its element type and rank, and exclusive access where its role is not to be read.
 pub unsafe fn call(
     function: &'static Function,
@@ -65,18 +66,25 @@ pub unsafe fn call_new(
 ///
 /// As a call with them: bounds, conditions, overflow.
 pub fn workspace_bytes(function: &'static Function, given: &[usize]) -> Result<usize> {
-    let mut symbols = unknown(function, true)?;
-    let bytes = bind::take_given(function, given, &mut symbols)
-        .and_then(|()| check::conditions(function, &symbols))
-        .and_then(|()| check::sizes(function, &symbols))
-        .and_then(|()| arena_bytes(function, &symbols));
-    bytes.map_err(|fault| Context { function, symbols: &symbols, given: true }.explain(fault))
+    let mut symbols = Values::new();
+    let symbols = unknown(function, &mut symbols, function.symbols.len(), true)?;
+    let bytes = bind::take_given(function, given, symbols)
+        .and_then(|()| check::conditions(function, symbols))
+        .and_then(|()| check::sizes(function, symbols))
+        .and_then(|()| arena_bytes(function, symbols));
+    bytes.map_err(|fault| Context { function, symbols, given: true }.explain(fault))
 }
 
-/// Room for the symbols.
+/// Room for so many values.
 #[inline]
-fn unknown(function: &'static Function, given: bool) -> Result<bind::Symbols> {
-    bind::unknown(function).map_err(|fault| Context { function, symbols: &[], given }.explain(fault))
+fn unknown<'s>(
+    function: &'static Function,
+    values: &'s mut Values,
+    count: usize,
+    given: bool,
+) -> Result<&'s mut [i64]> {
+    let short = |bytes| Context { function, symbols: &[], given }.explain(Fault::Memory { bytes });
+    values.fill(count, |_| UNKNOWN).map_err(short)
 }
 
 /// # Safety
@@ -89,12 +97,15 @@ unsafe fn call_with(
     outputs: &mut [Output],
     workspace: Option<&mut Workspace>,
 ) -> Result<()> {
-    let mut symbols = unknown(function, given.is_some())?;
-    let symbols: &mut [i64] = &mut symbols;
+    let symbols = function.symbols.len();
+    let mut values = Values::new();
+    let values = unknown(function, &mut values, function.plan.values(symbols), given.is_some())?;
     // SAFETY: the caller's promise.
-    match unsafe { attempt(function, args, given, symbols, outputs, workspace) } {
+    match unsafe { attempt(function, args, given, values, outputs, workspace) } {
         Ok(()) => Ok(()),
-        Err(fault) => Err(Context { function, symbols, given: given.is_some() }.explain(fault)),
+        Err(fault) => {
+            Err(Context { function, symbols: &values[..symbols], given: given.is_some() }.explain(fault))
+        }
     }
 }
 
@@ -105,15 +116,18 @@ unsafe fn attempt(
     function: &'static Function,
     args: &[ArgView<'_>],
     given: Option<&[usize]>,
-    symbols: &mut [i64],
+    values: &mut [i64],
     outputs: &mut [Output],
     workspace: Option<&mut Workspace>,
 ) -> Result<(), Fault> {
+    let symbols = &mut values[..function.symbols.len()];
     match given {
         Some(given) => bind::take_given(function, given, symbols)?,
         None => bind::solve(function, args, symbols),
     }
-    let staging = check::check(function, args, symbols, given.is_some())?;
+    // SAFETY: the caller's promise.
+    let staging = unsafe { check::check(function, args, values, given.is_some())? };
+    let symbols = &values[..function.symbols.len()];
     let entry = level::pick(function).ok_or(Fault::Level)?.entry;
     for (position, output) in outputs.iter_mut().enumerate() {
         let index = args.len() + position;
@@ -123,18 +137,68 @@ unsafe fn attempt(
     }
     let arena = arena_bytes(function, symbols)?;
     let bytes = arena.checked_add(staging).ok_or(Fault::WorkspaceOverflow)?;
-    let mut launch = Launch { function, entry, args, symbols, outputs, arena, staged: staging > 0 };
-    match workspace {
-        // SAFETY: the caller's promise, and all checks have passed.
-        Some(workspace) => unsafe { launch.within(workspace, bytes) },
-        None if bytes == 0 => {
-            // SAFETY: as above.
-            unsafe { launch.within(&mut Workspace::new(), 0) }
+    let mut addresses = Stack::<*mut u8, 32>::new();
+    let address = |index: usize| args.get(index).map_or(std::ptr::null_mut(), |arg| arg.data);
+    let addresses = addresses.fill(function.params.len(), address);
+    let addresses = addresses.map_err(|bytes| Fault::Memory { bytes })?;
+    for (address, output) in addresses.iter_mut().skip(args.len()).zip(outputs) {
+        *address = output.address();
+    }
+    let (mut small, mut idle) = (Small::new(), None);
+    let memory = match workspace {
+        Some(workspace) => workspace.reserve(bytes),
+        None if bytes <= Small::BYTES => Some(small.address()),
+        None => idle.insert(take_idle()).reserve(bytes),
+    };
+    let memory = memory.ok_or(Fault::Memory { bytes })?;
+    if staging > 0 {
+        // SAFETY: the caller's promise; the memory behind the arena has room for the copies.
+        unsafe { gather(function, args, addresses, memory.wrapping_add(arena)) };
+    }
+    // SAFETY: every parameter has the address of dense elements of its shape, the symbols are those of the shapes,
+    // the workspace has the size that the function asked for, and the checks it relies on have passed.
+    unsafe { entry(addresses.as_ptr(), symbols.as_ptr(), memory, &HOST) };
+    if staging > 0 {
+        // SAFETY: the caller's promise; the entry has initialised the copies of what it writes.
+        unsafe { scatter(function, args, addresses) };
+    }
+    if let Some(workspace) = idle {
+        keep_idle(workspace);
+    }
+    Ok(())
+}
+
+/// Makes dense copies of arguments that are not dense, at `next` and behind it, and takes their addresses.
+///
+/// # Safety
+///
+/// The arguments are live, initialised where they are read, and there is room for the copies.
+#[cold]
+unsafe fn gather(function: &Function, args: &[ArgView<'_>], addresses: &mut [*mut u8], mut next: *mut u8) {
+    for (address, (arg, param)) in addresses.iter_mut().zip(args.iter().zip(function.params)) {
+        if !arg.is_dense() {
+            *address = next;
+            next = next.wrapping_add(dense_bytes(arg).unwrap_or(0));
+            if param.role != Role::Output {
+                // SAFETY: the caller's promise.
+                unsafe { arg.copy(*address, Direction::Gather) };
+            }
         }
-        None => with_idle(|workspace| {
-            // SAFETY: as above.
-            unsafe { launch.within(workspace, bytes) }
-        }),
+    }
+}
+
+/// Writes the dense copies of arguments back to those that may be written.
+///
+/// # Safety
+///
+/// The copies are initialised, and the caller has exclusive access to what is written.
+#[cold]
+unsafe fn scatter(function: &Function, args: &[ArgView<'_>], addresses: &[*mut u8]) {
+    for (address, (arg, param)) in addresses.iter().zip(args.iter().zip(function.params)) {
+        if param.role != Role::Input && !arg.is_dense() {
+            // SAFETY: the caller's promise.
+            unsafe { arg.copy(*address, Direction::Scatter) };
+        }
     }
 }
 
@@ -147,70 +211,6 @@ fn arena_bytes(function: &Function, symbols: &[i64]) -> Result<usize, Fault> {
 /// Bytes of a dense copy, rounded up so that what follows is aligned.
 fn dense_bytes(arg: &ArgView<'_>) -> Option<usize> {
     (arg.len()? * arg.dtype.size()).checked_next_multiple_of(ALIGN)
-}
-
-/// A call that has passed its checks.
-struct Launch<'c, 'a> {
-    function: &'static Function,
-    entry: Entry,
-    args: &'c [ArgView<'a>],
-    symbols: &'c [i64],
-    outputs: &'c mut [Output],
-    /// Where staged arguments begin in the workspace.
-    arena: usize,
-    /// Whether there are any.
-    staged: bool,
-}
-
-impl Launch<'_, '_> {
-    /// Reserves memory, and runs.
-    ///
-    /// # Safety
-    ///
-    /// The checks have passed, `bytes` covers arena and staged arguments, and the promise of [`call`] holds.
-    unsafe fn within(&mut self, workspace: &mut Workspace, bytes: usize) -> Result<(), Fault> {
-        let memory = workspace.reserve(bytes).ok_or(Fault::Memory { bytes })?;
-        let mut addresses: Stack<*mut u8, 32> =
-            Stack::filled(std::ptr::null_mut(), self.function.params.len())
-                .map_err(|bytes| Fault::Memory { bytes })?;
-        // SAFETY: the caller's promise; the memory was just reserved.
-        unsafe { self.run(memory, &mut addresses) };
-        Ok(())
-    }
-
-    /// # Safety
-    ///
-    /// That of [`Launch::within`], `memory` has the bytes that it names, and there are as many `addresses` as
-    /// parameters.
-    unsafe fn run(&mut self, memory: *mut u8, addresses: &mut [*mut u8]) {
-        let Launch { function, entry, args, symbols, staged, .. } = *self;
-        let mut next = memory.wrapping_add(self.arena);
-        for (address, (arg, param)) in addresses.iter_mut().zip(args.iter().zip(function.params)) {
-            *address = arg.data;
-            if staged && !arg.is_dense() {
-                *address = next;
-                next = next.wrapping_add(dense_bytes(arg).unwrap_or(0));
-                if param.role != Role::Output {
-                    // SAFETY: the argument is live and initialised; its copy has room in the workspace.
-                    unsafe { arg.copy(*address, Direction::Gather) };
-                }
-            }
-        }
-        for (address, output) in addresses.iter_mut().skip(args.len()).zip(self.outputs.iter_mut()) {
-            *address = output.address();
-        }
-        // SAFETY: every parameter has the address of dense elements of its shape, the symbols are those of the
-        // shapes, the workspace has the size that the function asked for, and the checks it relies on have passed.
-        unsafe { entry(addresses.as_ptr(), symbols.as_ptr(), memory, &HOST) };
-        if staged {
-            for (address, (arg, param)) in addresses.iter().zip(args.iter().zip(function.params)) {
-                if param.role != Role::Input && !arg.is_dense() {
-                    // SAFETY: the caller has exclusive access to it; the kernel has initialised the copy.
-                    unsafe { arg.copy(*address, Direction::Scatter) };
-                }
-            }
-        }
-    }
 }
 
 #[cfg(test)]

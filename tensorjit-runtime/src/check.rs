@@ -8,61 +8,57 @@ use crate::workspace::ALIGN;
 
 /// Checks every axis in order, then the symbols, the conditions, and the values of index tensors.
 ///
-/// Returns the bytes of workspace that dense copies of arguments take, each rounded up to [`ALIGN`].
+/// `values` are those of the symbols, and room for those that the plan of the function needs beside them. Returns the
+/// bytes of workspace that dense copies of arguments take, each rounded up to [`ALIGN`].
+///
+/// # Safety
+///
+/// `args` describes all parameters of the function, or all but the results, each with its type and rank.
 #[inline]
-pub(crate) fn check(
+pub(crate) unsafe fn check(
     function: &Function,
     args: &[ArgView<'_>],
-    symbols: &[i64],
+    values: &mut [i64],
     given: bool,
 ) -> Result<usize, Fault> {
-    let Some(staging) = quick(function, args, symbols) else {
+    let (symbols, derived) = values.split_at_mut(function.symbols.len());
+    if let Some((zero, programs)) = derived.split_first_mut() {
+        *zero = 0;
+        for (place, expr) in programs.iter_mut().zip(function.plan.programs) {
+            *place = value(expr, symbols);
+        }
+    }
+    // SAFETY: the caller's promise; the values have just been completed.
+    let agrees = unsafe { function.plan.agrees(function, args, values) };
+    let symbols = &values[..function.symbols.len()];
+    let inside =
+        |(&value, info): (&i64, &Symbol)| value != UNKNOWN && value >= info.low && value <= info.high;
+    let right = agrees && symbols.iter().zip(function.symbols).all(inside);
+    let staging = if args.iter().all(|arg| arg.plain) { Some(0) } else { copy_bytes(args) };
+    let (true, Some(staging)) = (right, staging) else {
         return Err(diagnose(function, args, symbols, given));
     };
     conditions(function, symbols)?;
     sizes(function, symbols)?;
-    indices(function, args, symbols)?;
+    if function.plan.indexed {
+        indices(function, args, symbols)?;
+    }
     Ok(staging)
 }
 
-/// One pass over shapes and strides: the bytes of dense copies, or `None` where anything is wrong with a shape or a
-/// symbol.
-#[inline]
-fn quick(function: &Function, args: &[ArgView<'_>], symbols: &[i64]) -> Option<usize> {
-    let mut staging = 0_usize;
-    for (info, arg) in function.params.iter().zip(args) {
-        let rank = usize::from(arg.rank).min(info.shape.len()).min(MAX_RANK);
-        // Elements that lie side by side are in memory, so that their number does not overflow.
-        let (mut product, mut ordinary) = (1_usize, true);
-        for axis in (0..rank).rev() {
-            let (extent, stride) = (arg.shape[axis], arg.strides[axis]);
-            let expected = value(&info.shape[axis], symbols);
-            if (expected < 0) | (expected as usize != extent) {
-                return None;
-            }
-            ordinary &= (extent != 0) & ((extent == 1) | (stride == product as isize));
-            product = product.wrapping_mul(extent);
-        }
-        if !ordinary {
-            staging = staging.checked_add(copy_bytes(arg)?)?;
-        }
-    }
-    let inside =
-        |(&value, info): (&i64, &Symbol)| value != UNKNOWN && value >= info.low && value <= info.high;
-    symbols.iter().zip(function.symbols).all(inside).then_some(staging)
-}
-
-/// The bytes of a dense copy of an argument that needs one; `None` where no memory could hold it.
+/// The bytes of dense copies of the arguments that need one; `None` where no memory could hold them.
 #[cold]
-fn copy_bytes(arg: &ArgView<'_>) -> Option<usize> {
-    let len = arg.len()?;
-    if len == 0 || arg.is_dense() {
-        return Some(0);
-    }
-    (len * arg.dtype.size()).checked_next_multiple_of(ALIGN)
+fn copy_bytes(args: &[ArgView<'_>]) -> Option<usize> {
+    args.iter().try_fold(0_usize, |sum, arg| {
+        let len = arg.len()?;
+        if len == 0 || arg.is_dense() {
+            return Some(sum);
+        }
+        sum.checked_add((len * arg.dtype.size()).checked_next_multiple_of(ALIGN)?)
+    })
 }
 
-/// What [`quick`] found wrong: of all faults the one that a reader of the arguments, from the first to the last,
+/// What is wrong with a shape or a symbol: of all faults the one that a reader of the arguments, from the first to the last,
 /// meets first.
 #[cold]
 fn diagnose(function: &Function, args: &[ArgView<'_>], symbols: &[i64], given: bool) -> Fault {
@@ -182,7 +178,7 @@ fn indices(function: &Function, args: &[ArgView<'_>], symbols: &[i64]) -> Result
 
 fn check_index(param: usize, arg: &ArgView<'_>, bound: &DimExpr, symbols: &[i64]) -> Result<(), Fault> {
     let bound = eval(bound, symbols).map_err(|_| Fault::IndexOverflow { param })?;
-    let rank = usize::from(arg.rank);
+    let rank = arg.shape().len();
     let mut fault = Ok(());
     // SAFETY: the description promises live, initialised elements of this type.
     let mut look = |index: &[usize], offset: isize, length: usize, stride: isize| unsafe {

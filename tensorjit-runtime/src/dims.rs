@@ -1,6 +1,6 @@
 //! Evaluation of dimension programs: checked `i64`, no panic whatever the program.
 
-use crate::abi::{DimExpr, DimOp, MAX_DEPTH};
+use crate::abi::{DimExpr, DimOp, Form, MAX_DEPTH};
 
 /// Marks a symbol whose value is not known; no symbol can have it, as bounds start at zero.
 pub(crate) const UNKNOWN: i64 = i64::MIN;
@@ -17,20 +17,26 @@ pub(crate) enum NoValue {
 /// The value of `expr` where symbol `i` is `symbols[i]`.
 #[inline]
 pub(crate) fn eval(expr: &DimExpr, symbols: &[i64]) -> Result<i64, NoValue> {
-    match expr.program {
-        [DimOp::Const(value)] => Ok(*value),
-        [DimOp::Symbol(symbol)] => read(symbols, *symbol),
-        program => run(program, symbols),
+    match expr.form {
+        Form::Const(value) => Ok(value),
+        Form::Symbol(symbol) => read(symbols, symbol),
+        Form::Program => match run_flat(expr.program, symbols) {
+            Some(value) => Ok(value),
+            None => run(expr.program, symbols),
+        },
     }
 }
 
 /// The value of `expr`, or a negative number where it has none: what an extent is compared with.
 #[inline]
 pub(crate) fn value(expr: &DimExpr, symbols: &[i64]) -> i64 {
-    match expr.program {
-        [DimOp::Const(value)] => *value,
-        [DimOp::Symbol(symbol)] => symbols.get(*symbol as usize).copied().unwrap_or(UNKNOWN),
-        program => run(program, symbols).unwrap_or(UNKNOWN),
+    match expr.form {
+        Form::Const(value) => value,
+        Form::Symbol(symbol) => symbols.get(symbol as usize).copied().unwrap_or(UNKNOWN),
+        Form::Program => match run_flat(expr.program, symbols) {
+            Some(value) => value,
+            None => run(expr.program, symbols).unwrap_or(UNKNOWN),
+        },
     }
 }
 
@@ -42,40 +48,49 @@ fn read(symbols: &[i64], symbol: u32) -> Result<i64, NoValue> {
     }
 }
 
-fn run(program: &[DimOp], symbols: &[i64]) -> Result<i64, NoValue> {
+/// The value of a program, as [`run`] finds it where it has one and is not deep, which is cheaper.
+fn run_flat(program: &[DimOp], symbols: &[i64]) -> Option<i64> {
     // Sums and products are formed as their terms come, so that depth is how deep quotients and the like nest.
-    run_on(&mut [0; 16], program, symbols).unwrap_or_else(|| run_deep(program, symbols))
+    let (mut below, mut depth) = ([0; 8], 0_usize);
+    // The topmost value is not on the stack, which most operators so read once and never write.
+    let mut top = 0;
+    for op in program {
+        let pushed = match op {
+            DimOp::Const(value) => *value,
+            DimOp::Symbol(symbol) => read(symbols, *symbol).ok()?,
+            binary => {
+                depth = depth.checked_sub(1).filter(|depth| *depth > 0)?;
+                top = apply(*binary, *below.get(depth)?, top)?;
+                continue;
+            }
+        };
+        *below.get_mut(depth)? = top;
+        depth += 1;
+        top = pushed;
+    }
+    // Below the first value stands the one that nothing has pushed.
+    (depth == 1).then_some(top)
 }
 
+/// The value of a program, or why it has none.
 #[cold]
-fn run_deep(program: &[DimOp], symbols: &[i64]) -> Result<i64, NoValue> {
-    // The compiler makes no deeper program.
-    run_on(&mut [0; MAX_DEPTH], program, symbols).unwrap_or(Err(NoValue::Overflow))
-}
-
-/// The value of a program; `None` where the stack is too small for it.
-fn run_on(stack: &mut [i64], program: &[DimOp], symbols: &[i64]) -> Option<Result<i64, NoValue>> {
-    let mut depth = 0;
+fn run(program: &[DimOp], symbols: &[i64]) -> Result<i64, NoValue> {
+    let (mut stack, mut depth) = ([0; MAX_DEPTH], 0);
     for op in program {
         let value = match op {
-            DimOp::Const(value) => Ok(*value),
-            DimOp::Symbol(symbol) => read(symbols, *symbol),
+            DimOp::Const(value) => *value,
+            DimOp::Symbol(symbol) => read(symbols, *symbol)?,
             // An operator without operands cannot come from the compiler; it has no value either.
-            binary => match usize::checked_sub(depth, 2) {
-                Some(below) => {
-                    depth = below;
-                    apply(*binary, stack[depth], stack[depth + 1]).ok_or(NoValue::Overflow)
-                }
-                None => Err(NoValue::Overflow),
-            },
+            binary => {
+                depth = usize::checked_sub(depth, 2).ok_or(NoValue::Overflow)?;
+                apply(*binary, stack[depth], stack[depth + 1]).ok_or(NoValue::Overflow)?
+            }
         };
-        match value {
-            Ok(value) => *stack.get_mut(depth)? = value,
-            Err(error) => return Some(Err(error)),
-        }
+        // The compiler makes no deeper program.
+        *stack.get_mut(depth).ok_or(NoValue::Overflow)? = value;
         depth += 1;
     }
-    Some(if depth == 1 { Ok(stack[0]) } else { Err(NoValue::Overflow) })
+    if depth == 1 { Ok(stack[0]) } else { Err(NoValue::Overflow) }
 }
 
 #[inline]
@@ -140,10 +155,14 @@ mod tests {
             (&[Const(1), Const(0), Mod], Err(NoValue::Overflow)),
             (&[], Err(NoValue::Overflow)),
             (&[Add], Err(NoValue::Overflow)),
+            (&[Const(1), Add], Err(NoValue::Overflow)),
+            (&[Const(1), Add, Const(1)], Err(NoValue::Overflow)),
             (&[Const(1), Const(2)], Err(NoValue::Overflow)),
         ];
         for (program, expected) in cases {
-            assert_eq!(eval(&DimExpr { program, text: "" }, &symbols), *expected, "{program:?}");
+            assert_eq!(eval(&DimExpr::new(program, ""), &symbols), *expected, "{program:?}");
+            assert_eq!(run(program, &symbols), *expected, "{program:?}");
+            assert_eq!(run_flat(program, &symbols), expected.ok(), "{program:?}");
         }
     }
 
@@ -151,7 +170,7 @@ mod tests {
     fn deep(depth: usize) -> DimExpr {
         let mut program = vec![Symbol(0); depth];
         program.resize(2 * depth - 1, Add);
-        DimExpr { program: program.leak(), text: "" }
+        DimExpr::new(program.leak(), "")
     }
 
     #[test]

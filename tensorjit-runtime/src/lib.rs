@@ -11,6 +11,7 @@ mod elements;
 mod stack;
 mod dims;
 pub mod arg;
+pub mod plan;
 mod strided;
 pub mod error;
 mod fault;

@@ -1,36 +1,41 @@
 //! A short list that lives on the stack, and on the heap only where it is long.
 
-use std::ops::{Deref, DerefMut};
+use std::mem::MaybeUninit;
 
-/// A list of fixed length; up to `N` items need no allocation.
+/// A list that is filled in place; up to `N` items need no allocation.
 pub(crate) struct Stack<T, const N: usize> {
-    inline: [T; N],
+    /// The items, where there are no more than `N`.
+    inline: [MaybeUninit<T>; N],
+    /// The items, where there are more.
     heap: Vec<T>,
-    len: usize,
 }
 
 impl<T: Copy, const N: usize> Stack<T, N> {
-    /// `len` times `value`; the number of bytes that memory lacks where it is long.
-    pub(crate) fn filled(value: T, len: usize) -> Result<Stack<T, N>, usize> {
-        let mut heap = Vec::new();
+    /// Empty.
+    #[inline]
+    pub(crate) const fn new() -> Stack<T, N> {
+        Stack { inline: [const { MaybeUninit::uninit() }; N], heap: Vec::new() }
+    }
+
+    /// `len` items, each made from its place; the number of bytes that memory lacks where they are many.
+    #[inline]
+    pub(crate) fn fill(&mut self, len: usize, item: impl Fn(usize) -> T) -> Result<&mut [T], usize> {
         if len > N {
-            heap.try_reserve_exact(len).map_err(|_| len.saturating_mul(size_of::<T>()))?;
-            heap.resize(len, value);
+            return self.fill_heap(len, item);
         }
-        Ok(Stack { inline: [value; N], heap, len })
+        for (index, place) in self.inline[..len].iter_mut().enumerate() {
+            place.write(item(index));
+        }
+        // SAFETY: so many items have just been initialised.
+        Ok(unsafe { std::slice::from_raw_parts_mut(self.inline.as_mut_ptr().cast(), len) })
     }
-}
 
-impl<T, const N: usize> Deref for Stack<T, N> {
-    type Target = [T];
-    fn deref(&self) -> &[T] {
-        if self.len <= N { &self.inline[..self.len] } else { &self.heap }
-    }
-}
-
-impl<T, const N: usize> DerefMut for Stack<T, N> {
-    fn deref_mut(&mut self) -> &mut [T] {
-        if self.len <= N { &mut self.inline[..self.len] } else { &mut self.heap }
+    #[cold]
+    fn fill_heap(&mut self, len: usize, item: impl Fn(usize) -> T) -> Result<&mut [T], usize> {
+        self.heap.clear();
+        self.heap.try_reserve_exact(len).map_err(|_| len.saturating_mul(size_of::<T>()))?;
+        self.heap.extend((0..len).map(item));
+        Ok(&mut self.heap)
     }
 }
 
@@ -40,15 +45,15 @@ mod tests {
 
     #[test]
     fn memory_that_is_not_there_is_told() {
-        let list: Result<Stack<u64, 4>, usize> = Stack::filled(0, 1 << 62);
-        assert_eq!(list.err(), Some(usize::MAX));
+        assert_eq!(Stack::<u64, 4>::new().fill(1 << 62, |_| 0), Err(usize::MAX));
     }
 
     #[test]
     fn both_sides_of_the_bound_behave_alike() {
         for len in [0, 1, 3, 4, 5, 40] {
-            let mut list: Stack<usize, 4> = Stack::filled(7, len).unwrap();
-            assert_eq!(&*list, vec![7; len]);
+            let mut stack = Stack::<usize, 4>::new();
+            let list = stack.fill(len, |index| 3 * index).unwrap();
+            assert!(list.iter().copied().eq((0..len).map(|i| 3 * i)), "length {len}");
             list.iter_mut().enumerate().for_each(|(i, item)| *item = i);
             assert!(list.iter().copied().eq(0..len), "length {len}");
         }

@@ -73,13 +73,13 @@ impl ArgView<'_> {
     /// Calls `visit` with the index of each row's first element and the row's offset in elements, in row-major
     /// order, until it returns true.  Rows run along the last axis.
     pub(crate) fn find_row(&self, mut visit: impl FnMut(&[usize], isize) -> bool) -> bool {
-        let axes = usize::from(self.rank).saturating_sub(1);
+        let axes = self.shape().len().saturating_sub(1);
         if self.shape().contains(&0) {
             return false;
         }
-        let mut rows = Odometer::new(&self.shape[..axes]);
+        let mut rows = Odometer::new(&self.shape()[..axes]);
         loop {
-            let offset = rows.offset(&self.strides);
+            let offset = rows.offset(self.strides());
             if visit(&rows.index[..axes], offset) {
                 return true;
             }
@@ -133,14 +133,15 @@ impl<E: Copy> Copier<E> {
     fn new(view: &ArgView<'_>, dense: *mut E, direction: Direction) -> Copier<E> {
         let mut axes = [(1, 0, 0); MAX_RANK];
         let mut stride = 1_isize;
-        for axis in (0..usize::from(view.rank)).rev() {
-            axes[axis] = (view.shape[axis], view.strides[axis], stride);
-            stride = stride.wrapping_mul(view.shape[axis] as isize);
+        let rank = view.shape().len();
+        for (axis, (&extent, &near)) in view.shape().iter().zip(view.strides()).enumerate().rev() {
+            axes[axis] = (extent, near, stride);
+            stride = stride.wrapping_mul(extent as isize);
         }
         // The last axis is dense on one side; beside it goes the axis that is nearest to dense on the other.
         let last = MAX_RANK - 1;
-        axes[usize::from(view.rank).saturating_sub(1)..].rotate_left(1);
-        if view.rank > 0 {
+        axes[rank.saturating_sub(1)..].rotate_left(1);
+        if rank > 0 {
             let nearest = (0..last)
                 .filter(|&axis| axes[axis].0 > 1)
                 .min_by_key(|&axis| axes[axis].1.unsigned_abs())

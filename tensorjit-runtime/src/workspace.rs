@@ -2,6 +2,7 @@
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::cell::RefCell;
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 /// Alignment of every workspace: a cache line, and the widest vector.
@@ -83,19 +84,42 @@ impl Drop for Workspace {
     }
 }
 
+/// A workspace on the stack of the caller, for calls that take little: they need not ask their thread for one.
+#[repr(align(64))]
+pub(crate) struct Small(MaybeUninit<[u8; Small::BYTES]>);
+
+impl Small {
+    /// Less than a page, as a frame with more would touch every page of it.
+    pub(crate) const BYTES: usize = 2048;
+
+    /// Not initialised.
+    #[inline]
+    pub(crate) const fn new() -> Small {
+        Small(MaybeUninit::uninit())
+    }
+
+    /// Its address, aligned to 64.
+    #[inline]
+    pub(crate) fn address(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr().cast()
+    }
+}
+
 thread_local! {
     /// Workspaces that no call uses.  A stack, because a thread that waits for others may start another call.
     static IDLE: RefCell<Vec<Workspace>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs `body` with a workspace of this thread.
-pub(crate) fn with_idle<R>(body: impl FnOnce(&mut Workspace) -> R) -> R {
+/// A workspace of this thread that no call uses.
+pub(crate) fn take_idle() -> Workspace {
     // Where the thread is ending its stack may be gone; then the call has a workspace of its own.
     let idle = IDLE.try_with(|stack| stack.borrow_mut().pop());
-    let mut workspace = idle.ok().flatten().unwrap_or_default();
-    let result = body(&mut workspace);
+    idle.ok().flatten().unwrap_or_default()
+}
+
+/// Keeps a workspace for later calls of this thread.
+pub(crate) fn keep_idle(workspace: Workspace) {
     let _ = IDLE.try_with(|stack| stack.borrow_mut().push(workspace));
-    result
 }
 
 /// Frees the workspaces that this thread keeps for later calls.
@@ -127,14 +151,14 @@ mod tests {
     #[test]
     fn nested_calls_have_their_own() {
         release_workspaces();
-        let (outer, inner) = with_idle(|a| {
-            let outer = a.reserve(10).unwrap();
-            (outer, with_idle(|b| b.reserve(10).unwrap()))
-        });
-        assert_ne!(outer, inner);
+        let (mut a, mut b) = (take_idle(), take_idle());
+        let outer = a.reserve(10);
+        assert_ne!(outer, b.reserve(10));
+        keep_idle(b);
+        keep_idle(a);
         // The stack returns the one that was pushed last.
-        assert_eq!(with_idle(|a| a.reserve(10)), Some(outer));
+        assert_eq!(take_idle().reserve(10), outer);
         release_workspaces();
-        assert_eq!(with_idle(|a| a.capacity()), 0);
+        assert_eq!(take_idle().capacity(), 0);
     }
 }

@@ -35,6 +35,7 @@ pub(crate) struct EntryPoint {
 pub(super) fn descriptor(face: &TokenStream, signature: &Signature, code: &Code) -> TokenStream {
     let writer = Writer { face, signature };
     let name = signature.name.unraw().to_string();
+    let count = signature.facts.symbols.len();
     let symbols = signature.facts.symbols.iter().map(|symbol| {
         let (name, low, high) = (&symbol.name, symbol.low, symbol.high);
         quote!(#face::__private::abi::Symbol { name: #name, low: #low, high: #high })
@@ -78,16 +79,23 @@ pub(super) fn descriptor(face: &TokenStream, signature: &Signature, code: &Code)
             };
 
         #[doc(hidden)]
-        pub static FUNCTION: #face::__private::abi::Function = #face::__private::abi::Function {
-            name: #name,
-            symbols: &[#(#symbols),*],
-            params: &[#(#params,)* #(#results),*],
-            solve: &[#(#solve),*],
-            checks: &[#(#checks),*],
-            sizes: &[#(#sizes),*],
-            workspace: #workspace,
-            entries: &[#(#entries),*],
-            kernels: KERNELS,
+        pub static FUNCTION: #face::__private::abi::Function = {
+            use #face::__private::{abi, plan};
+            const PARAMS: &[abi::Param] = &[#(#params,)* #(#results),*];
+            const LISTS: &plan::Lists<{ plan::axes(PARAMS) }, { plan::composed(PARAMS) }> =
+                &plan::Lists::of(PARAMS, #count);
+            abi::Function {
+                name: #name,
+                symbols: &[#(#symbols),*],
+                params: PARAMS,
+                solve: &[#(#solve),*],
+                checks: &[#(#checks),*],
+                sizes: &[#(#sizes),*],
+                workspace: #workspace,
+                entries: &[#(#entries),*],
+                kernels: KERNELS,
+                plan: plan::Plan::new(PARAMS, LISTS),
+            }
         };
 
         #imports
@@ -165,7 +173,7 @@ fn expression(face: &TokenStream, program: &Program) -> TokenStream {
             quote!(#face::__private::abi::DimOp::#name)
         }
     });
-    quote!(#face::__private::abi::DimExpr { program: &[#(#ops),*], text: #text })
+    quote!(#face::__private::abi::DimExpr::new(&[#(#ops),*], #text))
 }
 
 /// The name of a variant without fields.

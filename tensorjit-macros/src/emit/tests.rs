@@ -124,7 +124,7 @@ fn shells_have_the_users_types() {
 fn the_descriptor_says_everything() {
     let text = dense(&items(&quote!(t), &step(), &code()));
     has(&text, r#"t::__private::abi::Symbol { name: "B", low: 1i64, high: 64i64 }"#);
-    has(&text, r#"index_bound: ::core::option::Option::Some(t::__private::abi::DimExpr {"#);
+    has(&text, r#"index_bound: ::core::option::Option::Some(t::__private::abi::DimExpr::new("#);
     has(&text, "relation: t::__private::abi::Relation::Ge");
     has(&text, "t::__private::abi::Solve { symbol: 1u32, param: 0u32, axis: 1u32, scale: 2i64");
     has(

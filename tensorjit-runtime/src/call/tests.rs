@@ -9,6 +9,7 @@ use super::*;
 use crate::abi::{
     Check, DType, DimExpr, DimOp, Host, KernelInfo, Level, LevelEntry, Param, Relation, Size, Solve, Symbol,
 };
+use crate::plan::{Lists, Plan, axes, composed};
 use crate::{Arg, ArgMut, ErrorKind, release_workspaces};
 
 /// Counts the allocations of each thread.
@@ -36,7 +37,7 @@ unsafe impl GlobalAlloc for Counting {
 static GLOBAL: Counting = Counting;
 
 const fn dim(program: &'static [DimOp], text: &'static str) -> DimExpr {
-    DimExpr { program, text }
+    DimExpr::new(program, text)
 }
 
 const fn param(name: &'static str, dtype: DType, role: Role, shape: &'static [DimExpr]) -> Param {
@@ -47,6 +48,16 @@ const fn solve(symbol: u32, param: u32, axis: u32, scale: i64, offset: DimExpr) 
     Solve { symbol, param, axis, scale, offset }
 }
 
+/// The plan of a function with these parameters and so many symbols, as the macro writes it.
+macro_rules! plan {
+    ($params:ident, $symbols:literal) => {
+        Plan::new(
+            $params,
+            const { &Lists::<{ axes($params) }, { composed($params) }>::of($params, $symbols) },
+        )
+    };
+}
+
 const ZERO: DimExpr = dim(&[DimOp::Const(0)], "0");
 const TWO: DimExpr = dim(&[DimOp::Const(2)], "2");
 const THREE: DimExpr = dim(&[DimOp::Const(3)], "3");
@@ -55,20 +66,23 @@ const N: DimExpr = dim(&[DimOp::Symbol(1)], "N");
 const TWO_N: DimExpr = dim(&[DimOp::Const(2), DimOp::Symbol(1), DimOp::Mul], "2*N");
 const BYTES: DimExpr = dim(&[DimOp::Symbol(0), DimOp::Const(8), DimOp::Mul], "8*B");
 
+const SUMS_PARAMS: &[Param] = &[
+    param("x", DType::F64, Role::Input, &[B, TWO_N]),
+    param("w", DType::F64, Role::Input, &[THREE]),
+    param("m", DType::F64, Role::State, &[B]),
+    Param { name: "pick", dtype: DType::I32, role: Role::Input, shape: &[N], index_bound: Some(THREE) },
+    param("s", DType::F64, Role::Input, &[]),
+    param("result.0", DType::F64, Role::Output, &[B]),
+    param("result.1", DType::F64, Role::Output, &[]),
+];
+
 /// `fn sums<B: 1..=64, N>(x: f64[B, 2*N], w: f64[3], m: &mut f64[B], pick: i32[N], s: f64) -> (f64[B], f64)
 /// where B != 13`
 static SUMS: Function = Function {
+    plan: plan!(SUMS_PARAMS, 2),
     name: "sums",
     symbols: &[Symbol { name: "B", low: 1, high: 64 }, Symbol { name: "N", low: 0, high: i64::MAX }],
-    params: &[
-        param("x", DType::F64, Role::Input, &[B, TWO_N]),
-        param("w", DType::F64, Role::Input, &[THREE]),
-        param("m", DType::F64, Role::State, &[B]),
-        Param { name: "pick", dtype: DType::I32, role: Role::Input, shape: &[N], index_bound: Some(THREE) },
-        param("s", DType::F64, Role::Input, &[]),
-        param("result.0", DType::F64, Role::Output, &[B]),
-        param("result.1", DType::F64, Role::Output, &[]),
-    ],
+    params: SUMS_PARAMS,
     solve: &[solve(0, 0, 0, 1, ZERO), solve(1, 0, 1, 2, ZERO)],
     checks: &[Check { left: B, relation: Relation::Ne, right: dim(&[DimOp::Const(13)], "13") }],
     sizes: &[Size {
@@ -187,17 +201,23 @@ fn empty_axes_are_legal() {
 
 #[test]
 fn the_steady_state_allocates_nothing() {
-    let (x, mut m, mut out) = (matrix(3, 4), [0.0; 3], [0.0; 3]);
-    into_sums(x.slice(s![.., ..;-1]), &mut m, &mut out, None).unwrap();
+    // The dense copy of the argument is larger than what stands on the stack.
+    let (x, mut m, mut out) = (matrix(60, 4), [0.0; 60], [0.0; 60]);
+    let mut run = |x: ndarray::ArrayView2<'_, f64>| into_sums(x, &mut m, &mut out, None).unwrap();
+    assert!(60 * 4 * size_of::<f64>() + 60 * size_of::<f64>() > Small::BYTES);
+    run(x.slice(s![.., ..;-1]));
     let before = ALLOCATIONS.get();
     for _ in 0..10 {
-        into_sums(x.slice(s![.., ..;-1]), &mut m, &mut out, None).unwrap();
+        run(x.slice(s![.., ..;-1]));
     }
     assert_eq!(ALLOCATIONS.get(), before);
     release_workspaces();
-    into_sums(&x, &mut m, &mut out, None).unwrap();
+    run(x.view());
+    assert_eq!(ALLOCATIONS.get(), before, "what is small needs no workspace");
+    run(x.slice(s![.., ..;-1]));
     assert!(ALLOCATIONS.get() > before, "the count counts");
 
+    let (x, mut m, mut out) = (matrix(3, 4), [0.0; 3], [0.0; 3]);
     let mut own = Workspace::new();
     into_sums(&x, &mut m, &mut out, Some(&mut own)).unwrap();
     assert!(own.capacity() >= workspace_bytes(&SUMS, &[3, 2]).unwrap());
@@ -250,6 +270,8 @@ fn never(change: impl FnOnce(&mut Function)) -> crate::Error {
         workspace: ZERO,
         entries: &[LevelEntry { level: Level::Native, entry }],
         kernels: KernelInfo { nests: 0, levels: 1, workspace: "", code: &[] },
+        // A call without arguments compares nothing.
+        plan: Plan::EMPTY,
     };
     change(&mut function);
     let given: Option<&[usize]> = if function.solve.is_empty() { Some(&[0]) } else { None };
@@ -432,21 +454,24 @@ fn overhead_of_a_call() {
 
 unsafe extern "C" fn nothing(_: *const *mut u8, _: *const i64, _: *mut u8, _: *const Host) {}
 
+const STEP_PARAMS: &[Param] = &[
+    param("x", DType::F32, Role::Input, &[B, THREE]),
+    param("y", DType::F32, Role::Input, &[B, TWO]),
+    param("w", DType::F32, Role::Input, &[THREE, TWO]),
+    param("bias", DType::F32, Role::Input, &[TWO]),
+    param("scale", DType::F32, Role::Input, &[]),
+    param("result.0", DType::F32, Role::Output, &[]),
+    param("result.1", DType::F32, Role::Output, &[THREE, TWO]),
+    param("result.2", DType::F32, Role::Output, &[TWO]),
+];
+
 /// `fn step<B: 1..=64>(x: f32[B, 3], y: f32[B, 2], w: f32[3, 2], bias: f32[2], scale: f32) -> (f32, f32[3, 2], f32[2])`
 /// that computes nothing.
 static STEP: Function = Function {
+    plan: plan!(STEP_PARAMS, 1),
     name: "step",
     symbols: &[Symbol { name: "B", low: 1, high: 64 }],
-    params: &[
-        param("x", DType::F32, Role::Input, &[B, THREE]),
-        param("y", DType::F32, Role::Input, &[B, TWO]),
-        param("w", DType::F32, Role::Input, &[THREE, TWO]),
-        param("bias", DType::F32, Role::Input, &[TWO]),
-        param("scale", DType::F32, Role::Input, &[]),
-        param("result.0", DType::F32, Role::Output, &[]),
-        param("result.1", DType::F32, Role::Output, &[THREE, TWO]),
-        param("result.2", DType::F32, Role::Output, &[TWO]),
-    ],
+    params: STEP_PARAMS,
     solve: &[solve(0, 0, 0, 1, ZERO)],
     checks: &[],
     sizes: &[],
