@@ -10,7 +10,7 @@ use crate::diag::{Diagnostic, Failure, Origin};
 use crate::dim::facts::{Condition, Facts, SymbolInfo};
 use crate::dim::program::{TooLarge, compile};
 use crate::dim::{Atom, Dim, Monomial, Sym};
-use crate::graph::{Graph, NodeId, Op};
+use crate::graph::{Graph, NodeId, Op, Type};
 
 /// An expression with the least value that it may have.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,10 +62,27 @@ pub fn too_large(facts: &Facts, dim: &Dim, at: Origin) -> Option<Diagnostic> {
     })
 }
 
+/// So many bytes a process can address.
+const ADDRESSABLE: u128 = 1 << 47;
+
+/// The error for a value whose constant extents alone are more than memory holds.  Strides are products of extents,
+/// so that an extent of 0 makes none of the others smaller.
+fn beyond_memory(facts: &Facts, ty: &Type, at: Origin) -> Option<Diagnostic> {
+    let extents = ty.shape.iter().filter(|extent| !extent.is(0));
+    let bytes = extents.fold(Dim::constant(ty.dtype.size() as i64), |product, extent| &product * extent);
+    bytes.terms().iter().any(|(_, factor)| factor.unsigned_abs() > ADDRESSABLE).then(|| {
+        let message = format!("no memory holds the extents {}", facts.show_shape(&ty.shape));
+        Diagnostic::new("size", message, at)
+    })
+}
+
 /// Adds the extents of a node, their product, and the dimensions among its attributes.
 fn collect(graph: &Graph, id: NodeId, used: &mut BTreeSet<Size>) -> Result<(), Failure> {
     let node = graph.node(id);
     let shape = &node.ty.shape;
+    if let Some(problem) = beyond_memory(&graph.facts, &node.ty, graph.origin(id)) {
+        return Err(Failure::User(vec![problem]));
+    }
     let count = shape.iter().fold(Dim::constant(1), |product, extent| &product * extent);
     let mut sizes: Vec<Size> = shape.iter().map(|extent| Size { value: extent.clone(), least: 0 }).collect();
     sizes.push(Size { value: count, least: 0 });
@@ -260,7 +277,11 @@ mod tests {
         let extent = "9223372036854775807";
         let factor =
             format!("f<N>(x: f32[N * {extent}]) -> f32[N * {extent} * 3] {{ concat([x, x, x], axis = 0) }}");
-        for text in [elements, bytes, factor] {
+        let argument = "f(x: f32[72057594037927936]) -> f32[72057594037927936] { tanh(x) }".to_owned();
+        // Without elements, and yet with strides.
+        let empty = "f(x: f32[0, 3, 4611686018427387904], w: f32[3, 5]) -> f32[0, 5, 4611686018427387904] \
+            { einsum(\"bch,cf->bfh\", x, w) }";
+        for text in [elements, bytes, factor, argument, empty.to_owned()] {
             let parsed = crate::syntax::parse_text(&format!("pub fn {text}"));
             let mut functions = crate::check::check(&parsed.block).unwrap();
             let graph = std::mem::take(&mut functions[0].graph);

@@ -61,7 +61,7 @@ pub const CODES: &[Code] = &[
     code("reshape", "A reshape changes the number of elements, or has more than one open extent."),
     code("rust-construct", "A construct of Rust that the language does not have."),
     code("shape-mismatch", "Shapes do not fit together."),
-    code("size", "The number of elements or bytes of a value does not fit 64 bits."),
+    code("size", "A value has more elements or bytes than 64 bits can count, or memory can hold."),
     code("specialize", "An attribute `specialize` asks for versions that cannot be."),
     code("state-in-helper", "A helper declares a parameter as state."),
     code("statement-form", "A statement or assignment is not one that the language has."),

@@ -31,7 +31,7 @@ pub(super) const RULES: &[Rule] = &[
 const FEW_COLUMNS: i64 = 8;
 
 /// The lanes of vectors, roughly, as the last vector of an axis is counted.
-const LANES: i64 = 16;
+const LANES: i128 = 16;
 
 /// The order of the axes of a product that is wanted, its operands, and how many of the axes are of batches, of the
 /// left operand, and of the right one.
@@ -117,9 +117,8 @@ fn permute_contract_batch(
 
 /// Whether most lanes of the vectors of an axis are elements; of an unknown axis they are.
 fn makes_vectors(extent: &Dim) -> bool {
-    extent
-        .as_const()
-        .is_none_or(|extent| 4 * extent >= 3 * LANES * (extent as u64).div_ceil(LANES as u64) as i64)
+    let elements = extent.as_const().map(i128::from);
+    elements.is_none_or(|extent| 4 * extent >= 3 * LANES * ((extent + LANES - 1) / LANES))
 }
 
 /// Whether neighbours along an axis are neighbours in memory.
