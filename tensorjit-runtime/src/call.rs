@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::fault::{Context, Fault};
 use crate::host::HOST;
 use crate::level;
+use crate::memo;
 use crate::outputs::Output;
 use crate::stack::Stack;
 use crate::strided::Direction;
@@ -125,8 +126,9 @@ unsafe fn attempt(
         Some(given) => bind::take_given(function, given, symbols)?,
         None => bind::solve(function, args, symbols),
     }
+    let known = memo::find(function, symbols);
     // SAFETY: the caller's promise.
-    let staging = unsafe { check::check(function, args, values, given.is_some())? };
+    let staging = unsafe { check::check(function, args, values, (given.is_some(), known.is_some()))? };
     let symbols = &values[..function.symbols.len()];
     let entry = level::pick(function).ok_or(Fault::Level)?.entry;
     for (position, output) in outputs.iter_mut().enumerate() {
@@ -135,7 +137,14 @@ unsafe fn attempt(
             output.allocate(index, param, symbols)?;
         }
     }
-    let arena = arena_bytes(function, symbols)?;
+    let arena = match known {
+        Some(arena) => arena,
+        None => {
+            let arena = arena_bytes(function, symbols)?;
+            memo::keep(function, symbols, arena);
+            arena
+        }
+    };
     let bytes = arena.checked_add(staging).ok_or(Fault::WorkspaceOverflow)?;
     let mut addresses = Stack::<*mut u8, 32>::new();
     let address = |index: usize| args.get(index).map_or(std::ptr::null_mut(), |arg| arg.data);

@@ -18,6 +18,7 @@ mod fault;
 mod workspace;
 mod bind;
 mod check;
+mod memo;
 mod threads;
 pub mod host;
 mod level;

@@ -89,8 +89,8 @@ impl Drop for Workspace {
 pub(crate) struct Small(MaybeUninit<[u8; Small::BYTES]>);
 
 impl Small {
-    /// Less than a page, as a frame with more would touch every page of it.
-    pub(crate) const BYTES: usize = 2048;
+    /// Two pages, enough for small products; a thread has stacks of many.
+    pub(crate) const BYTES: usize = 8192;
 
     /// Not initialised.
     #[inline]
