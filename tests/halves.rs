@@ -57,22 +57,58 @@ fn fields_are_leaves() {
     assert_eq!(slope.w, Array2::from_shape_fn((2, 3), |(i, _)| bf16::from_f32(2.0 * (i + 1) as f32)));
 }
 
-#[cfg(feature = "safetensors")]
-#[test]
-fn files_have_them() {
-    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("halves");
+/// Saves a layer, loads it again, and leaves the file.
+#[cfg(any(feature = "safetensors", feature = "npz"))]
+fn saved(
+    name: &str,
+    save: fn(&Layer, &std::path::Path) -> Result<(), tensorjit::FileError>,
+    load: fn(&mut Layer, &std::path::Path) -> Result<(), tensorjit::FileError>,
+) -> Vec<u8> {
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let mut layer = Layer::zeros(1, 2);
     layer.w.fill(bf16::from_f32(-3.5));
+    layer.b = array![f16::from_f32(1.0), f16::from_f32(-0.1)];
     layer.scale = f16::from_bits(1);
-    layer.save_safetensors(&path).expect("it is saved");
+    save(&layer, &path).expect("it is saved");
     let mut loaded = Layer::zeros(1, 2);
-    loaded.load_safetensors(&path).expect("it is loaded");
+    load(&mut loaded, &path).expect("it is loaded");
     assert_eq!(loaded.leaves(), layer.leaves());
-    #[cfg(feature = "npz")]
-    {
-        layer.save_npz(&path).expect("it is saved");
-        let mut loaded = Layer::zeros(1, 2);
-        loaded.load_npz(&path).expect("it is loaded");
-        assert_eq!(loaded.leaves(), layer.leaves());
-    }
+    std::fs::read(&path).expect("there is a file")
+}
+
+#[cfg(feature = "safetensors")]
+#[test]
+fn safetensors_have_them() {
+    saved("halves.safetensors", |a, path| a.save_safetensors(path), |a, path| a.load_safetensors(path));
+}
+
+/// NumPy's `float16` by its name and bits, and `float32` for what it has not.
+#[cfg(feature = "npz")]
+#[test]
+fn npz_has_them() {
+    let bytes = saved("halves.npz", |a, path| a.save_npz(path), |a, path| a.load_npz(path));
+    let places = |part: &[u8]| bytes.windows(part.len()).filter(|window| *window == part).count();
+    assert_eq!([places(b"'descr': '<f2'"), places(b"'descr': '<f4'")], [2, 1]);
+    // 1.0 and -0.1 as NumPy stores them, behind the line feed that ends the header.
+    assert_eq!(places(&[b'\n', 0x00, 0x3c, 0x66, 0xae]), 1);
+}
+
+/// What is said names the type that the file needs.
+#[cfg(feature = "npz")]
+#[test]
+fn npz_of_other_floats_is_refused() {
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("other_halves.npz");
+    let refusal = |w: &dyn Fn(&mut ndarray_npy::NpzWriter<std::fs::File>)| {
+        let mut npz = ndarray_npy::NpzWriter::new(std::fs::File::create(&path).expect("a file"));
+        w(&mut npz);
+        npz.finish().expect("it is written");
+        Layer::zeros(1, 2).load_npz(&path).expect_err("another type").to_string()
+    };
+    let found = refusal(&|npz| npz.add_array("w", &array![[1_i16, 2]]).expect("it is written"));
+    assert!(found.ends_with("tensor `w`: expected elements of f32, found '<i2'"), "{found}");
+    let found = refusal(&|npz| {
+        npz.add_array("w", &array![[1.0_f32, 2.0]]).expect("it is written");
+        npz.add_array("b", &array![1.0_f32, 2.0]).expect("it is written");
+    });
+    assert!(found.ends_with("tensor `b`: expected elements of f16, found '<f4'"), "{found}");
 }

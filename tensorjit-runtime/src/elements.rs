@@ -2,9 +2,9 @@
 //!
 //! A list calls the macro `$then` with a row for each type: the variant of [`crate::abi::DType`] and the Rust type.
 
-/// All element types.
-macro_rules! for_elements {
-    ($then:ident) => {
+/// Those that Rust has itself, and `$more` rows after them.
+macro_rules! for_primitive_elements {
+    ($then:ident $($more:tt)*) => {
         $then! {
             Bool: bool,
             I8: i8,
@@ -17,32 +17,20 @@ macro_rules! for_elements {
             U64: u64,
             F32: f32,
             F64: f64,
+            $($more)*
+        }
+    };
+}
+
+/// All element types.
+macro_rules! for_elements {
+    ($then:ident) => {
+        $crate::elements::for_primitive_elements! {
+            $then
             F16: crate::half::f16,
             BF16: crate::half::bf16,
         }
     };
 }
 
-/// Those that Rust has itself.
-#[cfg(feature = "npz")]
-macro_rules! for_primitive_elements {
-    ($then:ident) => {
-        $then! {
-            Bool: bool,
-            I8: i8,
-            I16: i16,
-            I32: i32,
-            I64: i64,
-            U8: u8,
-            U16: u16,
-            U32: u32,
-            U64: u64,
-            F32: f32,
-            F64: f64,
-        }
-    };
-}
-
-pub(crate) use for_elements;
-#[cfg(feature = "npz")]
-pub(crate) use for_primitive_elements;
+pub(crate) use {for_elements, for_primitive_elements};

@@ -16,7 +16,8 @@ macro_rules! placeholders {
         #[repr(transparent)]
         pub struct $name(u16);
 
-        #[cfg(feature = "npz")]
+        // What files need of the type.
+        #[allow(dead_code, reason = "each format needs its part, of one type or both")]
         impl $name {
             pub(crate) fn to_f32(self) -> f32 {
                 f32::from(self.0)
@@ -25,10 +26,15 @@ macro_rules! placeholders {
             pub(crate) fn from_f32(value: f32) -> $name {
                 $name(value as u16)
             }
-        }
 
-        #[cfg(feature = "safetensors")]
-        impl $name {
+            pub(crate) fn to_bits(self) -> u16 {
+                self.0
+            }
+
+            pub(crate) fn from_bits(bits: u16) -> $name {
+                $name(bits)
+            }
+
             pub(crate) fn to_le_bytes(self) -> [u8; 2] {
                 self.0.to_le_bytes()
             }

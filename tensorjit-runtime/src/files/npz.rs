@@ -1,12 +1,17 @@
 //! NumPy's format: what `numpy.savez` writes and `numpy.load` reads.
 //!
-//! It has no `bf16`, so that the floats of 16 bits stand in a file as those of 32 that they are.
+//! It has no `bf16`, whose numbers stand in a file as the `f32` that they are.
 
 use std::fs::File;
+use std::io::{Read, Write};
 use std::path::Path;
 
 use ndarray::ArrayD;
-use ndarray_npy::{NpzReader, NpzWriter, ReadNpyError, ReadNpzError, ReadableElement};
+use ndarray_npy::{
+    NpzReader, NpzWriter, ReadDataError, ReadNpyError, ReadNpzError, ReadableElement, WritableElement,
+    WriteDataError,
+};
+use py_literal::Value;
 
 use super::{FileError, Loaded, Problem, load as load_leaves};
 use crate::abi::DType;
@@ -56,7 +61,7 @@ macro_rules! arrays {
         fn add(npz: &mut NpzWriter<File>, name: String, leaf: &Leaf<'_>) -> Result<(), Problem> {
             match leaf {
                 $(Leaf::$variant(view) => npz.add_array(name, view),)*
-                Leaf::F16(view) => npz.add_array(name, &view.mapv(f16::to_f32)),
+                Leaf::F16(view) => npz.add_array(name, &view.mapv(|x| Half(x.to_bits()))),
                 Leaf::BF16(view) => npz.add_array(name, &view.mapv(bf16::to_f32)),
             }
             .map_err(Problem::file)
@@ -65,8 +70,8 @@ macro_rules! arrays {
         fn read_array(npz: &mut NpzReader<File>, leaf: &str, expected: DType) -> Result<Loaded, Problem> {
             Ok(match expected {
                 $(DType::$variant => Loaded::$variant(array(npz, leaf, expected)?),)*
-                DType::F16 => Loaded::F16(array(npz, leaf, expected)?.mapv(f16::from_f32)),
-                DType::BF16 => Loaded::BF16(array(npz, leaf, expected)?.mapv(bf16::from_f32)),
+                DType::F16 => Loaded::F16(array(npz, leaf, expected)?.mapv(|Half(bits)| f16::from_bits(bits))),
+                DType::BF16 => Loaded::BF16(array(npz, leaf, DType::F32)?.mapv(bf16::from_f32)),
             })
         }
     };
@@ -84,4 +89,40 @@ fn array<T: ReadableElement>(
         }
         error => Problem::file(error),
     })
+}
+
+/// The bits of an `f16`, which the crate of the format does not know.
+#[derive(Clone, Copy)]
+struct Half(u16);
+
+impl WritableElement for Half {
+    fn type_descriptor() -> Value {
+        Value::String("<f2".to_owned())
+    }
+
+    fn write<W: Write>(&self, mut writer: W) -> Result<(), WriteDataError> {
+        Ok(writer.write_all(&self.0.to_le_bytes())?)
+    }
+
+    fn write_slice<W: Write>(slice: &[Half], mut writer: W) -> Result<(), WriteDataError> {
+        let bytes: Vec<u8> = slice.iter().flat_map(|half| half.0.to_le_bytes()).collect();
+        Ok(writer.write_all(&bytes)?)
+    }
+}
+
+impl ReadableElement for Half {
+    fn read_to_end_exact_vec<R: Read>(
+        reader: R,
+        descriptor: &Value,
+        len: usize,
+    ) -> Result<Vec<Half>, ReadDataError> {
+        // Integers of the same size are in the file as these bits are.
+        let integers = match descriptor {
+            Value::String(text) if text == "<f2" => "<u2",
+            Value::String(text) if text == ">f2" => ">u2",
+            other => return Err(ReadDataError::WrongDescriptor(other.clone())),
+        };
+        let bits = u16::read_to_end_exact_vec(reader, &Value::String(integers.to_owned()), len)?;
+        Ok(bits.into_iter().map(Half).collect())
+    }
 }
