@@ -91,19 +91,14 @@ tensor_fn! {
         norm(x, model.last) @ transpose(model.letters)
     }
 
-    /// One step of Adam (Kingma and Ba 2015, algorithm 1) by a gradient whose norm is at most 1; returns the loss
-    /// before it.
+    /// One step of Adam by a gradient whose norm is at most 1; returns the loss before it.
     pub fn train<B: 1.., V: 1..>(text: i64[B, CONTEXT + 1], rate: f32, state: &mut Training<V>) -> f32 {
         let model = state.model;
         let loss = cross_entropy(scores(text[.., ..CONTEXT], model), text[.., 1..]);
-        let slope = grad(loss, model);
-        let slope = slope / maximum(1.0, sqrt(sum(square(slope))));
-        let steps = state.steps + 1.0;
-        let mean = 0.9 * state.mean + 0.1 * slope;
-        let square = 0.99 * state.square + 0.01 * slope * slope;
-        let whole_mean = mean / (1.0 - pow(0.9, steps));
-        let whole_square = square / (1.0 - pow(0.99, steps));
-        let model = model - rate * whole_mean / (sqrt(whole_square) + 1e-8);
+        let slope = clip_by_global_norm(grad(loss, model), 1);
+        let steps = state.steps + 1;
+        let (model, mean, square) =
+            adam(model, slope, state.mean, state.square, steps, rate = rate, beta2 = 0.99);
         state = Training { model, mean, square, steps };
         loss
     }

@@ -3,10 +3,9 @@
 
 mod common;
 
-use std::time::Instant;
-
-use common::{Outcome, Uniform, data, learned, progress, short};
-use tensorjit::ndarray::{Array1, Array2, ArrayBase, Axis, DataMut, Dimension};
+use common::digits::Digits;
+use common::{Outcome, Uniform, short};
+use tensorjit::ndarray::{Array2, ArrayBase, DataMut, Dimension};
 use tensorjit::tensor_fn;
 
 tensor_fn! {
@@ -28,8 +27,7 @@ tensor_fn! {
         reshape(pooled, [B, 512]) @ network.w + network.b
     }
 
-    /// Trains on one batch: a step of Adam (Kingma and Ba 2015, algorithm 1) with decay of the weights; returns the
-    /// loss before it.
+    /// Trains on one batch: a step of Adam with decay of the weights; returns the loss before it.
     pub fn train<B: 1..>(
         images: f32[B, 64], labels: i64[B], rate: f32,
         step: &mut f32, network: &mut Network, mean: &mut Network, square: &mut Network,
@@ -37,10 +35,10 @@ tensor_fn! {
         let loss = cross_entropy(logits(images, network), labels);
         let slope = grad(loss, network);
         step = step + 1;
-        mean = 0.9 * mean + 0.1 * slope;
-        square = 0.999 * square + 0.001 * slope * slope;
-        let direction = mean / (1 - pow(0.9, step)) / (sqrt(square / (1 - pow(0.999, step))) + 1e-8);
-        network = network - rate * (direction + 0.02 * network);
+        let (next, first, second) = adamw(network, slope, mean, square, step, rate = rate, decay = 0.02);
+        network = next;
+        mean = first;
+        square = second;
         loss
     }
 
@@ -71,40 +69,20 @@ fn moved(images: &Array2<f32>, random: &mut Uniform) -> Array2<f32> {
 }
 
 fn main() -> Outcome<()> {
-    let mut file = data("digits.npz")?;
-    let x: Array2<f64> = file.by_name("X")?;
-    let y: Array1<i64> = file.by_name("y")?;
-    let rows = |indices: Array1<i64>| indices.iter().map(|i| *i as usize).collect::<Vec<_>>();
-    let (mut train_rows, test_rows) = (rows(file.by_name("train")?), rows(file.by_name("test")?));
-    let x = x.mapv(|pixel| pixel as f32);
-
+    let mut digits = Digits::open()?;
     let mut random = Uniform::new(1);
     let mut network = Network::zeros();
     fill(&mut network.first.w, 9.0, &mut random);
     fill(&mut network.second.w, 16.0 * 9.0, &mut random);
     fill(&mut network.w, 512.0, &mut random);
     let (mut mean, mut square) = (Network::zeros(), Network::zeros());
-    let (mut step, mut losses, mut seconds) = (0.0f32, Vec::new(), 0.0);
+    let mut step = 0.0;
     let epochs = if short() { 12 } else { 40 };
-    let bar = progress("cnn_digits", epochs)?;
-    for epoch in 0..epochs {
-        random.shuffle(&mut train_rows);
-        let rate = if epoch * 3 < epochs * 2 { 2e-3 } else { 4e-4 };
-        for batch in train_rows.chunks(32) {
-            let (bx, by) = (moved(&x.select(Axis(0), batch), &mut random), y.select(Axis(0), batch));
-            let start = Instant::now();
-            let loss = train(&bx, &by, rate, &mut step, &mut network, &mut mean, &mut square)?;
-            seconds += start.elapsed().as_secs_f64();
-            losses.push(f64::from(loss));
-        }
-        bar.inc(1);
-        bar.set_message(format!("loss {:.3}", losses[losses.len() - 1]));
-    }
-    bar.finish();
-
-    let (tx, ty) = (x.select(Axis(0), &test_rows), y.select(Axis(0), &test_rows));
-    let found = classify(&tx, &network)?;
-    let right = found.iter().zip(&ty).filter(|(a, b)| a == b).count() as f64 / ty.len() as f64;
-    learned("cnn_digits", "Digits, two convolutions, Adam", (&losses, epochs as usize), seconds, right)?;
+    let learned = digits.learn("cnn_digits", epochs, &mut random, |images, labels, rate, random| {
+        let images = moved(images, random);
+        train(&images, labels, rate, &mut step, &mut network, &mut mean, &mut square)
+    })?;
+    let right = digits.right(|images| classify(images, &network))?;
+    learned.tell("cnn_digits", "Digits, two convolutions, Adam", right)?;
     if right >= 0.98 { Ok(()) } else { Err("less than 98 % of the test split are right".into()) }
 }

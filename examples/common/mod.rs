@@ -1,6 +1,8 @@
 //! What the examples share: data files, a progress bar, a table, a loss curve.
 #![allow(dead_code, reason = "each example uses its part")]
 
+pub(crate) mod digits;
+
 use std::error::Error;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -40,31 +42,6 @@ pub(crate) fn table(title: &str, rows: &[(&str, String)]) {
     for (name, value) in rows {
         println!("  {name:width$}  {value}");
     }
-}
-
-/// Tells how digits were learned: the losses of all steps, their mean of each epoch as a curve, and the part of the
-/// test split that is right.
-pub(crate) fn learned(
-    name: &str,
-    caption: &str,
-    (losses, epochs): (&[f64], usize),
-    seconds: f64,
-    right: f64,
-) -> Outcome<()> {
-    let epoch = losses.chunks(losses.len() / epochs);
-    let means = epoch.map(|epoch| epoch.iter().sum::<f64>() / epoch.len() as f64).collect();
-    let curve = plot(name, caption, &[("cross entropy, mean of an epoch".into(), means)])?;
-    table(
-        &format!("{caption} (1347 images to train, 450 to test)"),
-        &[
-            ("first loss", format!("{:.3}", losses[0])),
-            ("last loss", format!("{:.4}", losses[losses.len() - 1])),
-            ("right on the test split", format!("{:.2} %", 100.0 * right)),
-            ("steps per second", format!("{:.0}", losses.len() as f64 / seconds)),
-            ("curve", curve.display().to_string()),
-        ],
-    );
-    Ok(())
 }
 
 /// Draws curves, each a name and its values, with a logarithmic axis, to `target/demo/<name>.svg`.
