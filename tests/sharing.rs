@@ -45,6 +45,37 @@ mod mixed {
     }
 }
 
+/// Blocks of one module with private items of one name, the second of which imports from the first.
+mod beside {
+    tensorjit::tensor_fn! {
+        fn factor(x: f32) -> f32 { 2 * x }
+        pub fn double(x: f32) -> f32 { factor(x) }
+
+        /// Where it is not, its macro is not either.
+        #[cfg(any())]
+        pub fn absent(x: f32) -> f32 { x }
+    }
+
+    tensorjit::tensor_fn! {
+        use self::double;
+
+        fn factor(x: f32) -> f32 { 3 * x }
+        pub fn six(x: f32) -> f32 { factor(double(x)) }
+        pub fn absent(x: f32) -> f32 { -x }
+    }
+
+    macro_rules! scaled {
+        ($name:ident, $factor:literal) => {
+            tensorjit::tensor_fn! {
+                fn factor(x: f32) -> f32 { $factor * x }
+                pub(crate) fn $name(x: f32) -> f32 { factor(x) }
+            }
+        };
+    }
+    scaled!(four, 4);
+    scaled!(five, 5);
+}
+
 fn model() -> Mlp {
     Mlp {
         first: Dense { w: array![[1.0, -1.0], [0.5, 2.0]], b: array![0.0, 1.0] },
@@ -103,4 +134,18 @@ fn names_of_several_blocks_do_not_meet() {
     assert_eq!(first.w, 2.0 * model().first.w);
     assert_eq!(first.b, Array1::from(vec![0.0, 1.0]));
     assert_eq!(scale, 250.0);
+}
+
+#[test]
+fn blocks_of_one_module_stand_apart() {
+    // A block in a function imports, too.
+    tensorjit::tensor_fn! {
+        use crate::beside::{absent, five, four, six};
+
+        fn factor(x: f32) -> f32 { 10 * x }
+        pub fn all(x: f32) -> (f32, f32) { (factor(six(x)) + five(four(x)), absent(x)) }
+    }
+    assert_eq!(all(1.0).unwrap(), (80.0, -1.0));
+    assert_eq!([beside::double(1.0).unwrap(), beside::six(1.0).unwrap()], [2.0, 6.0]);
+    assert_eq!([beside::four(1.0).unwrap(), beside::five(1.0).unwrap()], [4.0, 5.0]);
 }

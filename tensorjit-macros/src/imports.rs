@@ -46,7 +46,23 @@ fn carrier(name: &str, span: Span) -> Ident {
 
 /// The macros beside the items of a block.
 pub(crate) fn offer(offers: &[Offer], id: &str, sources: &Sources) -> TokenStream {
-    offers.iter().map(|offer| one_offer(offer, id, sources)).collect()
+    let (private, others): (Vec<&Offer>, Vec<&Offer>) =
+        offers.iter().partition(|offer| offer.visibility.is_empty());
+    let [private, others] =
+        [private, others].map(|offers| offers.into_iter().map(|offer| one_offer(offer, id, sources)));
+    // Blocks of one module may have private items of one name: all of them at once are imported by a star, which is
+    // an error only where such a name is asked for.
+    let apart = format_ident!("__tensor_fn_private_{id}");
+    let private = (private.len() > 0).then(|| {
+        quote! {
+            #[doc(hidden)]
+            mod #apart { #(#private)* }
+            #[doc(hidden)]
+            #[allow(unused_imports)]
+            pub(crate) use #apart::*;
+        }
+    });
+    quote!(#(#others)* #private)
 }
 
 fn one_offer(offer: &Offer, id: &str, sources: &Sources) -> TokenStream {

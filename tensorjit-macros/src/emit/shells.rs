@@ -68,10 +68,11 @@ impl<'s> Shells<'s> {
         let value = value(face, Place::Outside, self.signature);
         let Signature { attributes, visibility, name, .. } = self.signature;
         let docs = docs::of_function(self.signature);
+        // Scalars alone do not use the lifetime.
         quote! {
             #(#attributes)*
             #[doc = #docs]
-            #[allow(clippy::too_many_arguments, clippy::type_complexity)]
+            #[allow(clippy::too_many_arguments, clippy::type_complexity, clippy::extra_unused_lifetimes)]
             #visibility fn #name<'a>(#(#params),*) -> #face::Result<#value> {
                 #name::__new(#views, ::core::option::Option::None)
             }

@@ -4,7 +4,7 @@
 
 /// Layers without a model.
 pub mod layers {
-    tensorjit::tensor_fn! {
+    tj::tensor_fn! {
         /// The slope below zero.
         pub const SLOPE: f32 = 0.25;
 
@@ -41,7 +41,7 @@ pub mod layers {
 
 /// A model of these layers, in a block that stands before none of what it names.
 pub mod model {
-    tensorjit::tensor_fn! {
+    tj::tensor_fn! {
         use super::layers::{Dense as Layer, dense};
         use crate::layers::scaled;
 
