@@ -18,6 +18,12 @@ impl Checker<'_> {
             let message = format!("the type of a tensor is needed here, this is `{}`", written_type(ty));
             return self.fail("struct-type", ty.at, message);
         }
+        if let TypeKind::Choice(_) = ty.kind {
+            let message =
+                format!("the type of a tensor is needed here, not that of an option, `{}`", written_type(ty));
+            let help = "options are parameters of helpers: write a public function for each value that calls a helper";
+            return Err(self.report(Diagnostic::new("not-a-tensor", message, ty.at).help(help)));
+        }
         let TypeKind::Tensor { elem, shape } = &ty.kind else {
             return self.fail("tuple-type", ty.at, "a tuple cannot stand here: write the type of one tensor");
         };
