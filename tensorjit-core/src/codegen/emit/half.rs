@@ -1,7 +1,6 @@
 //! Conversions between `f32` and the types of 16 bits, which are held as their bits: one instruction for `f16` where the
 //! machine has it, else arithmetic on the bits.
 
-use inkwell::IntPredicate;
 use inkwell::values::{BasicValueEnum, InstructionOpcode as Op};
 use tensorjit_runtime::abi::DType;
 
@@ -95,7 +94,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let normal = self.by(Op::Add, moved, (127 - 15) << 23, lanes)?;
         // Infinity and NaN have the greatest exponent in both types.
         let special = self.by(Op::Add, moved, (255 - 31) << 23, lanes)?;
-        let is_special = self.compare_to(IntPredicate::UGE, magnitude, 0x7c00, lanes)?;
+        let is_special = self.compare_to(Cmp::Ge, magnitude, 0x7c00, lanes)?;
         let large = self.select(is_special, special, normal)?;
         // A subnormal number is the fraction of one with the least exponent, less the 1 before its point.
         let single = self.lower(Ty { dtype: DType::F32, lanes });
@@ -105,7 +104,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let one = self.builder.build_bit_cast(least, single, "")?;
         let small = self.builder.build_binop(Op::FSub, with_one, one, "")?;
         let small = self.builder.build_bit_cast(small, self.lower(word(lanes)), "")?;
-        let is_small = self.compare_to(IntPredicate::ULT, magnitude, 0x0400, lanes)?;
+        let is_small = self.compare_to(Cmp::Lt, magnitude, 0x0400, lanes)?;
         let found = self.select(is_small, small, large)?;
         let sign = self.by(Op::And, bits, 0x8000, lanes)?;
         let sign = self.by(Op::Shl, sign, 16, lanes)?;
@@ -128,10 +127,10 @@ impl<'ctx> Emitter<'ctx, '_> {
         let sum = self.builder.build_binop(Op::FAdd, number, addend, "")?;
         let sum = self.builder.build_bit_cast(sum, self.lower(word(lanes)), "")?;
         let small = self.by(Op::Sub, sum, magic, lanes)?;
-        let is_small = self.compare_to(IntPredicate::ULT, magnitude, 113 << 23, lanes)?;
+        let is_small = self.compare_to(Cmp::Lt, magnitude, 113 << 23, lanes)?;
         let finite = self.select(is_small, small, normal)?;
-        let is_large = self.compare_to(IntPredicate::UGE, magnitude, (127 + 16) << 23, lanes)?;
-        let is_nan = self.compare_to(IntPredicate::UGT, magnitude, INFINITY, lanes)?;
+        let is_large = self.compare_to(Cmp::Ge, magnitude, (127 + 16) << 23, lanes)?;
+        let is_nan = self.compare_to(Cmp::Gt, magnitude, INFINITY, lanes)?;
         let special = self.select(is_nan, self.word(0x7e00, lanes)?, self.word(0x7c00, lanes)?)?;
         let found = self.select(is_large, special, finite)?;
         let sign = self.by(Op::LShr, bits, 16, lanes)?;
@@ -172,22 +171,15 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.splat(scalar.into(), lanes)
     }
 
+    /// A comparison of magnitudes with a constant.
     fn compare_to(
         &self,
-        predicate: IntPredicate,
+        cmp: Cmp,
         a: BasicValueEnum<'ctx>,
         constant: i64,
         lanes: u32,
     ) -> Result<BasicValueEnum<'ctx>, Bug> {
-        let b = self.word(constant, lanes)?;
-        Ok(match (a, b) {
-            (BasicValueEnum::VectorValue(a), BasicValueEnum::VectorValue(b)) => {
-                self.builder.build_int_compare(predicate, a, b, "")?.into()
-            }
-            (a, b) => {
-                self.builder.build_int_compare(predicate, a.into_int_value(), b.into_int_value(), "")?.into()
-            }
-        })
+        self.compare(cmp, word(lanes).dtype, a, self.word(constant, lanes)?)
     }
 }
 
