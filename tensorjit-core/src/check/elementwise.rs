@@ -75,7 +75,8 @@ impl Checker<'_> {
         self.operator(row, text, vec![left, right], at)
     }
 
-    /// Whether a parameter was given whose default is `"none"`, and other comparisons that are decided while the function is compiled, as those of options are.
+    /// Whether a parameter was given whose default is `"none"`, and other comparisons that are decided while the function
+    /// is compiled, as those of options are.
     fn known(&self, op: BinaryOp, left: &Value, right: &Value) -> Option<bool> {
         match (op, left, right) {
             (BinaryOp::And, Value::Bool(a), Value::Bool(b)) => Some(*a & *b),
