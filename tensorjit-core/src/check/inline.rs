@@ -170,10 +170,12 @@ impl Checker<'_> {
         // Errors about the arguments belong to the caller; those of the body to the callee.
         self.bind_params(function, call)?;
         self.check_bounds(function, call)?;
+        let abroad = self.abroad;
         if outermost {
             self.library = Some((call.at, call.name.to_owned()));
         } else if !library {
             self.inlined.push(function.name.text.clone());
+            self.abroad = abroad.or_else(|| self.items.is_imported(&function.name.text).then_some(call.at));
         }
         let result = self.body(&function.body).and_then(|value| self.result(function, value));
         if outermost {
@@ -181,6 +183,7 @@ impl Checker<'_> {
         } else if !library {
             self.inlined.pop();
         }
+        self.abroad = abroad;
         result
     }
 

@@ -35,12 +35,16 @@ pub(super) struct Report {
 impl Checker<'_> {
     /// Records an error.
     ///
-    /// One inside the prelude moves to the user's call, for the user cannot see the prelude's text.
+    /// One inside the prelude moves to the user's call, for the user cannot see the prelude's text; one in the text of
+    /// another block says which call of this one leads there.
     pub(super) fn report(&mut self, mut diagnostic: Diagnostic) -> Stop {
         if let Some((at, name)) = &self.library {
             diagnostic.at = *at;
             diagnostic.labels.clear();
             diagnostic.message = format!("in `{name}`: {}", diagnostic.message);
+        }
+        if let Some(call) = self.abroad {
+            diagnostic.labels.push((call, "in this call".to_owned()));
         }
         diagnostic.message = self.items.plain(diagnostic.message);
         diagnostic.help = diagnostic.help.map(|help| self.items.plain(help));

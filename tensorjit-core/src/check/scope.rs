@@ -73,6 +73,11 @@ impl<'a> Items<'a> {
         self.homes.get(item).copied().unwrap_or(OWN)
     }
 
+    /// Whether an item is one of another block.
+    pub(super) fn is_imported(&self, item: &str) -> bool {
+        self.homes.contains_key(item)
+    }
+
     /// What a name in a scope stands for, among things of one kind.
     fn find<'i, T>(&self, kind: &'i BTreeMap<&'a str, T>, scope: usize, name: &str) -> Option<&'i T> {
         // An import under the name of an item has been refused, and what is said of it is enough.
@@ -100,6 +105,8 @@ pub(super) struct Checker<'a> {
     pub(super) active: Vec<String>,
     /// The call of the user that led into the prelude, and the name of the function called.
     pub(super) library: Option<(Origin, String)>,
+    /// The call of the block that led into the text of another one.
+    pub(super) abroad: Option<Origin>,
     /// The errors found.
     pub(super) reports: Vec<Report>,
     /// For integer inputs that are used as indices: the least extent that they index.
@@ -192,6 +199,7 @@ impl<'a> Checker<'a> {
             inlined: Vec::new(),
             active: Vec::new(),
             library: None,
+            abroad: None,
             reports: Vec::new(),
             index_bounds: BTreeMap::new(),
             variables: 0,
@@ -241,8 +249,7 @@ impl<'a> Checker<'a> {
     ) -> impl Iterator<Item = &'a str> + 'i {
         let imported = self.items.scopes.get(self.scope()).into_iter().flatten();
         let imported = imported.filter(|(_, item)| kind.contains_key(*item)).map(|(name, _)| *name);
-        let own =
-            kind.keys().copied().filter(|name| self.scope() == OWN && !self.items.homes.contains_key(name));
+        let own = kind.keys().copied().filter(|name| self.scope() == OWN && !self.items.is_imported(name));
         own.chain(imported)
     }
 

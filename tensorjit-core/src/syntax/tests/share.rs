@@ -140,3 +140,17 @@ fn places_in_other_blocks_are_known() {
     assert!(module.items.iter().all(|item| block.sources.import_of(item.name().at) == Some(used.item.at)));
     assert_eq!(block.sources.import_of(used.item.at), None);
 }
+
+/// An error that only a call of this block makes is at what was imported, and says which call.
+#[test]
+fn errors_in_other_blocks_say_which_call_leads_there() {
+    let broken = parsed("fn g(x: f32) -> f32 { sin(x, x) } pub fn f(x: f32) -> f32 { g(x) }", &[]).block;
+    let offered = offers(&broken, "a", true).into_iter().find(|offer| offer.name.text == "f").unwrap();
+    let block =
+        parsed("use a::f; fn h(x: f32) -> f32 { f(x) } pub fn k(x: f32) -> f32 { h(x) }", &[&offered.parcel]);
+    let Err(crate::diag::Failure::User(found)) = check_block(&block.block) else { panic!("it is refused") };
+    let [error] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!(block.sources.import_of(error.at), Some(block.block.uses[0].item.at));
+    let [.., (call, label)] = error.labels.as_slice() else { panic!("{error:?}") };
+    assert_eq!((block.sources.import_of(*call), label.as_str()), (None, "in this call"));
+}
