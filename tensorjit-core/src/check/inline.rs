@@ -1,8 +1,11 @@
 //! Helpers and functions of the prelude, inlined at each call.
 
-use tensorjit_runtime::abi::DType;
+use std::collections::BTreeSet;
 
-use super::call::{Arg, Call};
+use tensorjit_runtime::abi::{DType, Relation};
+
+use super::call::Call;
+use super::leaves::leaves;
 use super::report::{Checked, listed};
 use super::scope::{Binding, Checker, Frame, GenericElem};
 use super::targets::targets;
@@ -12,7 +15,6 @@ use crate::diag::{Diagnostic, Origin};
 use crate::graph::Op;
 use crate::graph::table::Ew;
 use crate::syntax::ast::{Expr, ExprKind, Extent, Function, Generic, Ident, Param, TypeExpr, TypeKind};
-use tensorjit_runtime::abi::Relation;
 
 /// How many calls may lie one inside the other.
 const MAX_DEPTH: usize = 64;
@@ -67,7 +69,7 @@ impl Checker<'_> {
         let outermost = library && self.library.is_none();
         if outermost && let Some((half, call)) = self.widened(function, call)? {
             let result = self.inline(function, &call, name_at, library)?;
-            return self.rounded(result, half, call.at);
+            return self.recast(&result, DType::F32, half, call.at);
         }
         let scope = Frame::home(self.items, function, library);
         let frame = Frame { targets: targets(&function.body), scope, ..generics(function) };
@@ -83,47 +85,44 @@ impl Checker<'_> {
     /// The call with `f32` for floats of 16 bits, and their type, where a function of the library that is generic over
     /// floats is given such: it computes in `f32`, and its results are rounded once.
     fn widened<'c>(&mut self, function: &Function, call: &Call<'c>) -> Checked<Option<(DType, Call<'c>)>> {
-        let floats =
-            |generic: &Generic| matches!(generic, Generic::Elem { bound, .. } if bound.text == "float");
+        let floats = |generic: &Generic| match generic {
+            Generic::Elem { bound, .. } => matches!(bound.text.as_str(), "float" | "any"),
+            _ => false,
+        };
         if !function.generics.iter().any(floats) {
             return Ok(None);
         }
-        let node = |arg: &Option<Arg<'_>>| match arg.as_ref()?.value {
-            Value::Node(id) => Some(id),
-            _ => None,
-        };
-        let mut types = call.args.iter().filter_map(node).map(|id| self.graph.ty(id).dtype);
-        let Some(half) = types.clone().find(|dtype| dtype.is_half()) else { return Ok(None) };
+        let given = call.args.iter().flatten().flat_map(|arg| leaves(&arg.value));
+        let types: BTreeSet<DType> =
+            given.map(|id| self.graph.ty(id).dtype).filter(|dtype| dtype.is_float()).collect();
         // Another float is a mistake, to be told in the types that were given.
-        if types.any(|dtype| dtype.is_float() && dtype != half) {
-            return Ok(None);
-        }
+        let only = types.first().copied().filter(|dtype| dtype.is_half() && types.len() == 1);
+        let Some(half) = only else { return Ok(None) };
         let mut args = call.args.clone();
         for arg in args.iter_mut().flatten() {
-            if let Value::Node(id) = arg.value
-                && self.graph.ty(id).dtype == half
-            {
-                arg.value = Value::Node(self.add(Op::Elementwise(Ew::Cast(DType::F32)), &[id], call.at)?);
-            }
+            arg.value = self.recast(&arg.value, half, DType::F32, call.at)?;
         }
         Ok(Some((half, Call { name: call.name, at: call.at, args })))
     }
 
-    /// The value with floats of 16 bits for its `f32`.
-    fn rounded(&mut self, value: Value, half: DType, at: Origin) -> Checked<Value> {
-        Ok(match value {
-            Value::Node(id) if self.graph.ty(id).dtype == DType::F32 => {
-                Value::Node(self.add(Op::Elementwise(Ew::Cast(half)), &[id], at)?)
+    /// The value with what has elements of type `from` converted to type `to`.
+    fn recast(&mut self, value: &Value, from: DType, to: DType, at: Origin) -> Checked<Value> {
+        match value {
+            Value::Node(_) | Value::Struct(_) | Value::Array(_) => {
+                self.map_leaves(value, &mut |checker, leaf| match checker.graph.ty(leaf).dtype == from {
+                    true => checker.add(Op::Elementwise(Ew::Cast(to)), &[leaf], at),
+                    false => Ok(leaf),
+                })
             }
             Value::Tuple(items) => {
-                let mut rounded = Vec::with_capacity(items.len());
+                let mut converted = Vec::with_capacity(items.len());
                 for Placed { value, at } in items {
-                    rounded.push(Placed { value: self.rounded(value, half, at)?, at });
+                    converted.push(Placed { value: self.recast(value, from, to, *at)?, at: *at });
                 }
-                Value::Tuple(rounded)
+                Ok(Value::Tuple(converted))
             }
-            other => other,
-        })
+            other => Ok(other.clone()),
+        }
     }
 
     /// Refuses calls that cannot be inlined: of functions with state, too deep, or too many.
