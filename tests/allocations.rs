@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use tensorjit::ndarray::{Array1, Array2};
+use tensorjit::ndarray::{Array, Array1, Array2, array};
 use tensorjit::{Workspace, tensor_fn};
 
 tensor_fn! {
@@ -19,6 +19,22 @@ tensor_fn! {
     /// Softmax of every row, which takes workspace.
     pub fn softmax_rows<M, N>(x: f32[M, N]) -> f32[M, N] {
         softmax(x)
+    }
+
+    /// A layer.
+    pub struct Layer<N> { w: f32[N, N], b: f32[N] }
+
+    /// More leaves than the addresses that fit on the stack.
+    pub fn decay<N>(layers: &mut [Layer<N>; 20], x: f32[N]) -> (f32, [Layer<N>; 20]) {
+        layers = 0.5 * layers;
+        (sum(x), layers)
+    }
+
+    /// More dimensions than fit there.
+    pub fn last<A, B, C, D, E, F, G, H, I, J, K, L, M, N, O, P, Q, R, S, T, U, V, W, X>(
+        a: f32[A, B, C, D, E, F], g: f32[G, H, I, J, K, L], m: f32[M, N, O, P, Q, R], s: f32[S, T, U, V, W, X],
+    ) -> f32[X] {
+        sum(a) + sum(g) + sum(m) + sum(s, axis = (0, 1, 2, 3, 4))
     }
 }
 
@@ -71,6 +87,29 @@ fn the_into_forms_allocate_nothing() {
     assert_eq!(allocations(|| softmax_rows::into(turned.t(), &mut result).expect("shapes fit")), 0);
     let mut workspace = Workspace::new();
     let with = || softmax_rows::into_with(&mut workspace, &rows, &mut result).expect("shapes fit");
+    assert_eq!(allocations(with), 0);
+}
+
+/// However many arguments and dimensions there are.
+#[test]
+fn neither_do_those_of_many_arguments() {
+    let mut layers: [Layer; 20] = std::array::from_fn(|_| Layer::zeros(3));
+    layers[19].b.fill(64.0);
+    let (mut sum, mut result) = (0.0, layers.clone());
+    let x = Array1::ones(3);
+    assert_eq!(allocations(|| decay::into(&mut layers, &x, &mut sum, &mut result).expect("shapes fit")), 0);
+    // Eleven calls have halved it.
+    assert_eq!(
+        (sum, &layers[19].b, &result[19].b),
+        (3.0, &Array1::from_elem(3, 0.03125), &Array1::from_elem(3, 0.03125))
+    );
+
+    let (a, s) = (Array::<f32, _>::ones([1, 2, 1, 1, 1, 1]), Array::<f32, _>::ones([1, 1, 1, 2, 1, 3]));
+    let mut x = Array1::zeros(3);
+    assert_eq!(allocations(|| last::into(&a, &a, &a, &s, &mut x).expect("shapes fit")), 0);
+    assert_eq!(x, array![8.0, 8.0, 8.0]);
+    let mut workspace = Workspace::new();
+    let with = || last::into_with(&mut workspace, &a, &a, &a, &s, &mut x).expect("shapes fit");
     assert_eq!(allocations(with), 0);
 }
 

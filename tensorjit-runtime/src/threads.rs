@@ -89,7 +89,8 @@ mod pools {
     }
 
     /// Has `helpers` others do the work too.  A thread that has nothing left waits for them; where it belongs to
-    /// the pool it meanwhile does whatever else waits there.
+    /// the pool it meanwhile does whatever else waits there.  Rayon keeps what a helper is to do on the heap, in a few
+    /// words.
     fn share<'s>(scope: &Scope<'s>, helpers: usize, work: &'s (dyn Fn() + Sync)) {
         for _ in 0..helpers {
             scope.spawn(move |_| work());
