@@ -2,13 +2,13 @@
 
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
-use inkwell::values::{BasicValueEnum, PhiValue};
+use inkwell::values::{BasicValueEnum, IntValue, PhiValue};
 
 use super::Emitter;
 use crate::codegen::bug;
 use crate::diag::Bug;
 use crate::lanes::Val;
-use crate::loops::{For, If};
+use crate::loops::{For, If, Inst};
 
 impl<'ctx, 'k> Emitter<'ctx, 'k> {
     /// The loop with its test at the end, behind a test whether it runs at all.
@@ -31,6 +31,10 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
         let index = self.phi(body.index)?;
         let carried = self.phis(&body.carried)?;
         index.add_incoming(&[(&from, before)]);
+        if body.body.insts.iter().any(has_loop) {
+            let opaque = self.opaque(index.as_basic_value().into_int_value())?;
+            self.define(body.index, opaque.into());
+        }
         self.block(&body.body)?;
         let step = self.context.i64_type().const_int(body.step as u64, false);
         let next = self.builder.build_int_nsw_add(index.as_basic_value().into_int_value(), step, "")?;
@@ -55,6 +59,18 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
             }
         }
         Ok(())
+    }
+
+    /// An index of which LLVM knows nothing.
+    ///
+    /// Its strength reduction weighs every address in a loop anew for each loop around it, which takes longer than all
+    /// else but instruction selection.  Only in innermost loops is the code better for it.
+    fn opaque(&self, index: IntValue<'ctx>) -> Result<IntValue<'ctx>, Bug> {
+        let ty = index.get_type().fn_type(&[index.get_type().into()], false);
+        let nothing = self.context.create_inline_asm(ty, "".into(), "=r,0".into(), false, false, None, false);
+        let call = self.builder.build_indirect_call(ty, nothing, &[index.into()], "")?;
+        let value = call.try_as_basic_value().basic().ok_or_else(|| bug("an index has no value"))?;
+        Ok(value.into_int_value())
     }
 
     pub(super) fn branch(&mut self, branch: &'k If) -> Result<(), Bug> {
@@ -107,4 +123,9 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
     fn current(&self) -> Result<BasicBlock<'ctx>, Bug> {
         self.builder.get_insert_block().ok_or_else(|| bug("no block is open"))
     }
+}
+
+/// Whether an instruction is or has a loop.
+fn has_loop(inst: &Inst) -> bool {
+    matches!(inst, Inst::For(_)) || inst.blocks().flat_map(|block| &block.insts).any(has_loop)
 }
