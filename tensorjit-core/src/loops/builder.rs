@@ -3,40 +3,22 @@
 //! Placement makes hoisting and common subexpressions a property of construction, so that LLVM has no loop
 //! invariants to look for.
 
-use std::collections::BTreeMap;
-
 use tensorjit_runtime::abi::DType;
 
+use super::intern::{Interned, Key};
 use super::{Block, Buf, Buffer, For, If, Inst, Kernel, Parallel, Target, Ty};
 use crate::graph::value::round;
 use crate::lanes::{ENTRIES, Lanes, Prim, RepeatBody, Val};
 
-/// What a pure instruction computes; equal keys in one scope are one value.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
-    Float(DType, u64),
-    Int(DType, i64),
-    Symbol(u32),
-    Lanes(Ty),
-    Splat(Val, u32),
-    Prim(Prim, Vec<Val>),
-    Half(Val, bool),
-    Shuffle(Val, Val, Vec<u32>),
-    Entry([u64; ENTRIES], Val),
-    Extract(Val, u32),
-    Any(Val),
-    /// Loads are pure until the next store to the buffer, which the last number counts.
-    Load(Ty, Buf, Val, Option<Val>, u32),
-    Gather(Ty, Buf, Val, Option<Val>, u32),
-}
-
 /// An open block.
 #[derive(Debug, Default)]
 struct Scope {
+    /// No two scopes have one; 0 is that of what depends on no scope.
+    number: u32,
     block: Block,
-    interned: BTreeMap<Key, Val>,
-    /// A branch keeps what is built in it; a loop lets invariants out.
-    branch: bool,
+    /// The innermost branch that it is or is in, or the kernel.  A branch keeps what is built in it; a loop lets
+    /// invariants out.
+    branch: usize,
     /// Buffers whose loads do not leave it.
     pinned: Vec<Buf>,
     frame: Frame,
@@ -68,11 +50,14 @@ pub struct Builder {
     homes: Vec<usize>,
     /// Lanes that the state of a branch or loop made by an elementwise function has.
     width: u32,
-    /// The values of integer constants.
-    ints: BTreeMap<Val, i64>,
+    /// The integer constants among the values.
+    ints: Vec<Option<i64>>,
+    interned: Interned,
     /// Buffers that are parts of others: of which, and from which element on.
     views: Vec<(Buf, Val)>,
     scopes: Vec<Scope>,
+    /// The last number of a scope.
+    numbered: u32,
 }
 
 impl Builder {
@@ -85,9 +70,11 @@ impl Builder {
             types: Vec::new(),
             homes: Vec::new(),
             width: 1,
-            ints: BTreeMap::new(),
+            ints: Vec::new(),
+            interned: Interned::default(),
             views: Vec::new(),
-            scopes: vec![Scope::default()],
+            scopes: vec![Scope { number: 1, ..Scope::default() }],
+            numbered: 1,
         }
     }
 
@@ -163,14 +150,14 @@ impl Builder {
     fn define(&mut self, ty: Ty, home: usize) -> Val {
         self.types.push(ty);
         self.homes.push(home);
+        self.ints.push(None);
         Val(self.types.len() as u32 - 1)
     }
 
     /// The outermost scope for something made of `operands`.
     fn home(&self, operands: &[Val]) -> usize {
         let defined = operands.iter().map(|v| self.homes[v.0 as usize]).max().unwrap_or(0);
-        let branch = self.scopes.iter().rposition(|scope| scope.branch).unwrap_or(0);
-        defined.max(branch)
+        defined.max(self.scopes[self.scopes.len() - 1].branch)
     }
 
     fn intern(&mut self, key: Key, home: usize, ty: Ty, inst: impl FnOnce(Val) -> Inst) -> Val {
@@ -178,21 +165,38 @@ impl Builder {
             return value;
         }
         let value = self.define(ty, home);
-        self.scopes[home].block.insts.push(inst(value));
-        self.scopes[home].interned.insert(key, value);
+        let scope = &mut self.scopes[home];
+        scope.block.insts.push(inst(value));
+        let number = if key.is_plain() { 0 } else { scope.number };
+        self.interned.insert(key, (value, number));
         value
     }
 
     /// An equal value in the scope or in one around it.
     fn find(&self, key: &Key, home: usize) -> Option<Val> {
-        self.scopes[..=home].iter().rev().find_map(|scope| scope.interned.get(key).copied())
+        let (value, number) = self.interned.get(key)?;
+        let place = self.homes[value.0 as usize];
+        let is_open = number == 0 || (place <= home && self.scopes[place].number == number);
+        is_open.then_some(value)
+    }
+
+    fn next_number(&mut self) -> u32 {
+        self.numbered += 1;
+        self.numbered
+    }
+
+    /// Opens a scope in the current one.
+    fn open(&mut self, frame: Frame) {
+        let is_branch = matches!(frame, Frame::Then(_) | Frame::Otherwise(..));
+        let branch = if is_branch { self.scopes.len() } else { self.current().branch };
+        let number = self.next_number();
+        self.scopes.push(Scope { number, branch, frame, ..Scope::default() });
     }
 
     /// Makes everything but constants and symbols anew from here on, so that what follows does not depend on what was
     /// made before.
     pub fn forget(&mut self) {
-        let plain = |key: &Key| matches!(key, Key::Float(..) | Key::Int(..) | Key::Symbol(_) | Key::Lanes(_));
-        self.current().interned.retain(|key, _| plain(key));
+        self.current().number = self.next_number();
     }
 
     /// The value of symbol `index` of the function.
@@ -324,7 +328,7 @@ impl Builder {
             body: Block::default(),
             results: Vec::new(),
         });
-        self.scopes.push(Scope { frame, ..Scope::default() });
+        self.open(frame);
         (index, carried)
     }
 
@@ -351,7 +355,7 @@ impl Builder {
     pub fn open_tasks(&mut self, count: Val, shared: Val) -> Val {
         let index = self.define(Ty { dtype: DType::I64, lanes: 1 }, self.scopes.len());
         let frame = Frame::Tasks(Parallel { index, count, shared, body: Block::default() });
-        self.scopes.push(Scope { frame, ..Scope::default() });
+        self.open(frame);
         index
     }
 
@@ -364,18 +368,14 @@ impl Builder {
 
     /// Opens a branch on a scalar; [`Builder::otherwise`] goes to its other side.
     pub fn open_branch(&mut self, condition: Val) {
-        self.scopes.push(Scope { branch: true, frame: Frame::Then(condition), ..Scope::default() });
+        self.open(Frame::Then(condition));
     }
 
     /// Ends the first side of a branch with its values and opens the other.
     pub fn otherwise(&mut self, yields: Vec<Val>) {
         let (block, frame) = self.close(yields);
         let Frame::Then(condition) = frame else { unreachable!("loops and branches close in order") };
-        self.scopes.push(Scope {
-            branch: true,
-            frame: Frame::Otherwise(condition, block),
-            ..Scope::default()
-        });
+        self.open(Frame::Otherwise(condition, block));
     }
 
     /// Ends a branch; gives the values of the side taken.
@@ -411,7 +411,11 @@ impl Builder {
     /// An operation whose operands may mix scalars and vectors: scalars are splat.
     fn lanewise(&mut self, prim: Prim, args: &[Val]) -> Val {
         let lanes = args.iter().map(|v| self.lanes(*v)).max().unwrap_or(1);
-        let args: Vec<Val> = args.iter().map(|v| self.splat(*v, lanes)).collect();
+        let mut operands = [self.splat(args[0], lanes); 3];
+        for (operand, arg) in operands.iter_mut().zip(args).skip(1) {
+            *operand = self.splat(*arg, lanes);
+        }
+        let args = &operands[..args.len()];
         let first = self.ty(args[0]).dtype;
         let dtype = match prim {
             Prim::Cmp(_) => DType::Bool,
@@ -420,13 +424,14 @@ impl Builder {
             Prim::Select => self.ty(args[1]).dtype,
             _ => first,
         };
-        let home = self.home(&args);
-        self.intern(Key::Prim(prim, args.clone()), home, Ty { dtype, lanes }, |v| Inst::Prim(v, prim, args))
+        let home = self.home(args);
+        let inst = |v| Inst::Prim(v, prim, args.to_vec());
+        self.intern(Key::Prim(prim, operands), home, Ty { dtype, lanes }, inst)
     }
 
     /// The value of an integer constant.
     pub fn as_int(&self, value: Val) -> Option<i64> {
-        self.ints.get(&value).copied()
+        self.ints[value.0 as usize]
     }
 }
 
@@ -451,7 +456,7 @@ impl Lanes for Builder {
         };
         let constant =
             self.intern(Key::Int(dtype, value), 0, Ty { dtype, lanes: 1 }, |v| Inst::Int(v, value));
-        self.ints.insert(constant, value);
+        self.ints[constant.0 as usize] = Some(value);
         constant
     }
 
@@ -472,9 +477,9 @@ impl Lanes for Builder {
     }
 
     fn entry(&mut self, table: &[f64; ENTRIES], index: Val) -> Val {
-        let (table, ty) = (*table, Ty { dtype: DType::F32, lanes: self.lanes(index) });
+        let (table, ty) = (Box::new(*table), Ty { dtype: DType::F32, lanes: self.lanes(index) });
         let home = self.home(&[index]);
-        let key = Key::Entry(table.map(f64::to_bits), index);
+        let key = Key::Entry(Box::new(table.map(f64::to_bits)), index);
         self.intern(key, home, ty, |result| Inst::Entry { result, table, index })
     }
 

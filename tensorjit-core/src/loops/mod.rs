@@ -3,6 +3,7 @@
 //! Every kernel, matrix products included, is a [`Kernel`] in it.  The scheduler makes kernels through
 //! [`Builder`]; code generation walks them and decides nothing.
 
+mod intern;
 mod builder;
 mod dims;
 mod print;
@@ -136,7 +137,7 @@ pub enum Inst {
         /// The result.
         result: Val,
         /// The table.
-        table: [f64; ENTRIES],
+        table: Box<[f64; ENTRIES]>,
         /// Numbers of entries in as many lanes.
         index: Val,
     },

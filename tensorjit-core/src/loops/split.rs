@@ -267,7 +267,8 @@ impl Copy {
 struct Copier<'k> {
     from: &'k Kernel,
     pure: &'k [Option<usize>],
-    vals: BTreeMap<Val, Val>,
+    /// What values have become.
+    vals: Vec<Option<Val>>,
     types: Vec<Ty>,
     insts: Vec<Inst>,
     /// The buffers in use, by their new number; none where all keep theirs.
@@ -276,8 +277,8 @@ struct Copier<'k> {
 
 impl<'k> Copier<'k> {
     fn new(from: &'k Kernel, outline: &'k Outline<'_>, buffers: Option<Vec<Buf>>) -> Copier<'k> {
-        let (vals, types, insts) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Copier { from, pure: &outline.pure, vals, types, insts, buffers }
+        let vals = vec![None; from.types.len()];
+        Copier { from, pure: &outline.pure, vals, types: Vec::new(), insts: Vec::new(), buffers }
     }
 
     fn segment(&mut self, segment: &[usize]) {
@@ -296,13 +297,13 @@ impl<'k> Copier<'k> {
     fn need(&mut self, val: Val) {
         let mut open = vec![val];
         while let Some(top) = open.last().copied() {
-            let Some(at) = self.pure[top.0 as usize].filter(|_| !self.vals.contains_key(&top)) else {
+            let Some(at) = self.pure[top.0 as usize].filter(|_| self.vals[top.0 as usize].is_none()) else {
                 open.pop();
                 continue;
             };
             let (inst, before) = (&self.from.body.insts[at], open.len());
             inst.uses(&mut |val| {
-                if !self.vals.contains_key(&val) {
+                if self.vals[val.0 as usize].is_none() {
                     open.push(val);
                 }
             });
@@ -326,9 +327,11 @@ impl<'k> Copier<'k> {
 
 impl Rename for Copier<'_> {
     fn val(&mut self, val: &mut Val) {
-        *val = *self.vals.entry(*val).or_insert_with(|| {
-            self.types.push(self.from.types[val.0 as usize]);
-            Val(self.types.len() as u32 - 1)
+        let place = val.0 as usize;
+        let types = &mut self.types;
+        *val = *self.vals[place].get_or_insert_with(|| {
+            types.push(self.from.types[place]);
+            Val(types.len() as u32 - 1)
         });
     }
 
