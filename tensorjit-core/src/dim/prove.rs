@@ -100,6 +100,18 @@ impl Solver {
     }
 
     fn atom_range(&self, atom: &Atom) -> Interval {
+        if !self.solved || matches!(atom, Atom::Sym(_)) {
+            return self.range_of_atom(atom);
+        }
+        if let Some(range) = self.ranges.borrow().get(atom) {
+            return *range;
+        }
+        let range = self.range_of_atom(atom);
+        self.ranges.borrow_mut().insert(atom.clone(), range);
+        range
+    }
+
+    fn range_of_atom(&self, atom: &Atom) -> Interval {
         match atom {
             Atom::Sym(sym) => self.bounds(*sym),
             Atom::FloorDiv(a, b) => self.range(a).floor_div(self.range(b)),

@@ -5,7 +5,7 @@
 //! plain polynomial arithmetic; [`Solver::expand`] brings the user's symbols back.  What remains of the
 //! equalities rewrites their leading monomial.  Each rule makes expressions smaller in a well-founded order.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 
 use tensorjit_runtime::abi::Relation;
@@ -43,9 +43,11 @@ pub(super) struct Solver {
     /// Polynomials that are never zero.
     pub(super) nonzero: Vec<Dim>,
     /// Whether all conditions are solved.
-    solved: bool,
+    pub(super) solved: bool,
     /// Found when they are first needed: to bring a polynomial into its normal form takes none.
     samples: OnceCell<Samples>,
+    /// What atoms can be, as far as somebody has asked since all is solved: proofs come back to the same few.
+    pub(super) ranges: RefCell<BTreeMap<Atom, Interval>>,
 }
 
 /// How often an expression is simplified again before the last form is taken.
