@@ -10,6 +10,7 @@ use super::{Emit, Stored, Var};
 use crate::diag::Bug;
 use crate::dim::Dim;
 use crate::lanes::{Lanes, Prim, Val};
+use crate::schedule::memory::Sums;
 use crate::schedule::{reads, roots};
 
 /// The columns of a tile.
@@ -86,6 +87,8 @@ impl Emit<'_> {
         )?;
         match &tile.depth.part {
             None => self.finish_tile(product, tile, &indices, &sums)?,
+            // The sums so far stand where the result will: the last are no other than those before.
+            Some(_) if self.sums_are_result(product) => self.finish_tile(product, tile, &indices, &sums)?,
             Some(part) => {
                 self.b.open_branch(part.last);
                 self.finish_tile(product, tile, &indices, &sums)?;
@@ -101,6 +104,13 @@ impl Emit<'_> {
         self.memo = memo;
         self.tail = None;
         Ok(())
+    }
+
+    /// Whether a product has no epilogue and its sums stand between blocks in the one place that its result has.
+    fn sums_are_result(&self, product: &Product<'_>) -> bool {
+        let home = &self.memory.homes[product.root];
+        let places = home.arguments.len() + usize::from(home.arena.is_some());
+        product.epilogue.is_empty() && places == 1 && home.sums == Some(Sums::Of(product.root))
     }
 
     /// The indices of the vectors of a tile, row by row.
