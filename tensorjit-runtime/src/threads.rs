@@ -65,19 +65,34 @@ pub(crate) fn team(most: usize, work: &(dyn Fn() + Sync)) {
 #[cfg(feature = "threads")]
 mod pools {
     use std::collections::BTreeMap;
+    use std::error::Error;
     use std::panic::catch_unwind;
-    use std::sync::{Mutex, PoisonError};
+    use std::sync::{Mutex, OnceLock, PoisonError};
 
-    use rayon_core::{Scope, ThreadPool, ThreadPoolBuilder, current_num_threads, in_place_scope};
+    use rayon_core::{
+        Scope, ThreadPool, ThreadPoolBuilder, current_num_threads, current_thread_index, in_place_scope,
+    };
 
     /// A team of the ambient pool: this thread, and all of the pool but one.
     pub(super) fn ambient(most: usize, work: &(dyn Fn() + Sync)) {
-        // The first use starts the global pool and panics where it cannot, which must not reach a kernel.
-        let threads = catch_unwind(current_num_threads).unwrap_or(1);
+        let threads =
+            if current_thread_index().is_some() || has_global() { current_num_threads() } else { 1 };
         match threads.min(most) {
             0 | 1 => work(),
             size => in_place_scope(|scope| share(scope, size - 1, work)),
         }
+    }
+
+    /// Whether there is a global pool, which the first use starts.
+    ///
+    /// Where the system refuses threads, rayon itself would panic at every use, which must not reach a kernel.
+    fn has_global() -> bool {
+        static FOUND: OnceLock<bool> = OnceLock::new();
+        *FOUND.get_or_init(|| match ThreadPoolBuilder::new().build_global() {
+            Ok(()) => true,
+            // Without an error of the system, others have started the pool, or have tried to.
+            Err(error) => error.source().is_none() && catch_unwind(current_num_threads).is_ok(),
+        })
     }
 
     /// A team of so many threads.
@@ -98,18 +113,15 @@ mod pools {
         work();
     }
 
-    /// A pool of so many threads, which is kept for later calls; none where the system refuses.
+    /// A pool of so many threads, which is kept for later calls; none where the system has refused it.
     fn helpers(threads: usize) -> Option<&'static ThreadPool> {
-        static POOLS: Mutex<BTreeMap<usize, &'static ThreadPool>> = Mutex::new(BTreeMap::new());
+        static POOLS: Mutex<BTreeMap<usize, Option<&'static ThreadPool>>> = Mutex::new(BTreeMap::new());
         let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pool) = pools.get(&threads) {
-            return Some(pool);
-        }
-        let name = |index| format!("tensorjit-{index}");
-        let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()?;
-        let pool: &'static ThreadPool = Box::leak(Box::new(pool));
-        pools.insert(threads, pool);
-        Some(pool)
+        *pools.entry(threads).or_insert_with(|| {
+            let name = |index| format!("tensorjit-{index}");
+            let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()?;
+            Some(Box::leak(Box::new(pool)))
+        })
     }
 }
 
@@ -164,6 +176,28 @@ mod tests {
         assert_eq!(pool.install(|| members(100)), 4);
         let alone = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         assert_eq!(alone.install(|| members(100)), 1);
+    }
+
+    /// In a process of its own, where threads would have stacks larger than any memory.
+    #[test]
+    #[cfg(all(feature = "threads", unix))]
+    fn refused_threads_are_done_without() {
+        const CHILD: &str = "TENSORJIT_TEST_WITHOUT_THREADS";
+        if std::env::var_os(CHILD).is_some() {
+            for _ in 0..2 {
+                assert_eq!((members(4), with_threads(3, || members(4))), (1, 1));
+            }
+            return;
+        }
+        let output = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "threads::tests::refused_threads_are_done_without"])
+            .args(["--test-threads=1", "--nocapture"])
+            .env(CHILD, "1")
+            .env("RUST_MIN_STACK", (1_u64 << 62).to_string())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(said.contains("1 passed") && !said.contains("panicked"), "{said}");
     }
 
     #[test]
