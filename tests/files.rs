@@ -131,6 +131,30 @@ fn others_read_and_write_the_files() {
     assert_eq!(error.to_string(), format!("{}: there is no tensor `layers.0.b`", path.display()));
 }
 
+/// Also those that promise more than there is memory for.
+#[test]
+fn damaged_headers_are_errors() {
+    let path = file("damaged.npz");
+    let mut npz = NpzWriter::new(fs::File::create(&path).expect("a file"));
+    npz.add_array("layers.0.wq", &Array2::<f32>::zeros((2, 3))).expect("it is written");
+    npz.finish().expect("it is written");
+    let bytes = fs::read(&path).expect("there is a file");
+    let shape = b"(2, 3)}                 ";
+    let place = bytes.windows(shape.len()).position(|window| window == shape).expect("a shape");
+    // The last two promise more than processors can address, and more than there are numbers of bytes.
+    for promised in
+        ["(2, 4)}", "(2, 2)}", "(2, 500000000000)}", "(2, 500000000000000)}", "(9, 999999999999999999)}"]
+    {
+        let mut bytes = bytes.clone();
+        bytes[place..place + shape.len()].copy_from_slice(format!("{promised:24}").as_bytes());
+        fs::write(&path, bytes).expect("it is written");
+        let mut model = Model::zeros(2, 3);
+        let error = model.load_npz(&path).expect_err(promised);
+        assert!(matches!(error.problem(), Problem::File(_)), "{promised}: {error}");
+        assert!(same(&model, &Model::zeros(2, 3)));
+    }
+}
+
 /// A file of eight bytes of length, a header and the elements, as the format's definition says.
 #[test]
 fn safetensors_are_read_as_they_are_defined() {

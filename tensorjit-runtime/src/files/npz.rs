@@ -3,7 +3,7 @@
 //! It has no `bf16`, whose numbers stand in a file as the `f32` that they are.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
 use ndarray::ArrayD;
@@ -78,17 +78,50 @@ macro_rules! arrays {
 }
 for_primitive_elements!(arrays);
 
-fn array<T: ReadableElement>(
+fn array<T: ReadableElement + Copy>(
     npz: &mut NpzReader<File>,
     leaf: &str,
     expected: DType,
 ) -> Result<ArrayD<T>, Problem> {
-    npz.by_name(leaf).map_err(|error| match error {
+    let array: ArrayD<InParts<T>> = npz.by_name(leaf).map_err(|error| match error {
         ReadNpzError::Npy(ReadNpyError::WrongDescriptor(found)) => {
             Problem::ElementType { leaf: leaf.to_owned(), expected, found: found.to_string() }
         }
         error => Problem::file(error),
-    })
+    })?;
+    Ok(array.mapv(|InParts(element)| element))
+}
+
+/// An element of a list that is read a part at a time.
+///
+/// The crate of the format takes memory for as many elements as the header of a tensor promises, and the process ends
+/// where there is not so much: a damaged file must be an error.
+#[derive(Clone, Copy)]
+struct InParts<T>(T);
+
+impl<T: ReadableElement> ReadableElement for InParts<T> {
+    fn read_to_end_exact_vec<R: Read>(
+        mut reader: R,
+        descriptor: &Value,
+        len: usize,
+    ) -> Result<Vec<InParts<T>>, ReadDataError> {
+        const PART: usize = 1 << 16;
+        let mut elements = Vec::new();
+        elements.try_reserve_exact(len).map_err(|_| io::Error::from(ErrorKind::OutOfMemory))?;
+        loop {
+            let count = PART.min(len - elements.len());
+            let part = reader.by_ref().take((count * size_of::<T>()) as u64);
+            let part = T::read_to_end_exact_vec(part, descriptor, count)?;
+            elements.extend(part.into_iter().map(InParts));
+            if elements.len() == len {
+                break;
+            }
+        }
+        match io::copy(&mut reader, &mut io::sink())? {
+            0 => Ok(elements),
+            extra => Err(ReadDataError::ExtraBytes(usize::try_from(extra).unwrap_or(usize::MAX))),
+        }
+    }
 }
 
 /// The bits of an `f16`, which the crate of the format does not know.
@@ -124,5 +157,40 @@ impl ReadableElement for Half {
         };
         let bits = u16::read_to_end_exact_vec(reader, &Value::String(integers.to_owned()), len)?;
         Ok(bits.into_iter().map(Half).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The elements that so many of `u16` are found to be in `bytes`, or what is wrong.
+    fn read(bytes: &[u8], len: usize) -> Result<Vec<u16>, String> {
+        let descriptor = Value::String("<u2".to_owned());
+        let found = InParts::<u16>::read_to_end_exact_vec(bytes, &descriptor, len);
+        found.map(|list| list.into_iter().map(|x| x.0).collect()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn parts_make_the_whole() {
+        for len in [0, 1, 65_535, 65_536, 65_537, 150_000] {
+            let numbers: Vec<u16> = (0..len).map(|i: usize| i.wrapping_mul(7) as u16).collect();
+            let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+            assert_eq!(read(&bytes, len), Ok(numbers), "{len}");
+            for missing in [1, 70_000, 1 << 32] {
+                assert!(read(&bytes, len + missing).is_err(), "{len} and {missing}");
+            }
+            if len > 0 {
+                assert!(read(&bytes, len - 1).is_err_and(|error| error.contains('2')), "{len}");
+            }
+        }
+        assert!(read(&[], 1 << 60).is_err_and(|error| error.contains("memory")));
+    }
+
+    #[test]
+    fn other_types_are_told() {
+        let descriptor = Value::String("<f4".to_owned());
+        let found = InParts::<u16>::read_to_end_exact_vec(&[0; 6][..], &descriptor, 3);
+        assert!(matches!(found, Err(ReadDataError::WrongDescriptor(_))));
     }
 }
