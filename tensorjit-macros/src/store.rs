@@ -2,7 +2,8 @@
 //!
 //! A function is two files named by its key: the archive that rustc links, and a text that says what the
 //! descriptor needs to know of it.  Files are renamed into place, so that compilers that run side by side see
-//! whole files; two that write the same file write the same bytes.
+//! whole files; two that write the same file write the same bytes.  What a machine that lost power, or a full disk,
+//! left of them is not taken for a function: the text ends with a line that says how long the archive is.
 
 use std::fs;
 use std::io;
@@ -22,18 +23,26 @@ impl Slot {
         Slot { archive: folder.join(format!("lib{library}.a")), facts: folder.join(format!("{library}.txt")) }
     }
 
-    /// The text beside the archive, where both are there.
+    /// The text beside the archive, where both are there and whole.
     pub(crate) fn read(&self) -> Option<String> {
         // The text is written last.
-        let facts = fs::read_to_string(&self.facts).ok()?;
-        self.archive.is_file().then_some(facts)
+        let mut facts = fs::read_to_string(&self.facts).ok()?;
+        let archive = fs::metadata(&self.archive).ok().filter(|archive| archive.is_file())?;
+        let length = facts.strip_suffix(&end(archive.len()))?.len();
+        facts.truncate(length);
+        Some(facts)
     }
 
     /// Stores both.
     pub(crate) fn write(&self, archive: &[u8], facts: &str) -> io::Result<()> {
         put(&self.archive, archive)?;
-        put(&self.facts, facts.as_bytes())
+        put(&self.facts, format!("{facts}{}", end(archive.len() as u64)).as_bytes())
     }
+}
+
+/// The last line of the text beside an archive of so many bytes.
+fn end(archive: u64) -> String {
+    format!("archive {archive}\n")
 }
 
 /// Writes a file beside `path` and renames it.
@@ -67,6 +76,16 @@ mod tests {
         slot.write(b"archive", "other").unwrap();
         assert_eq!(slot.read().as_deref(), Some("other"));
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "nothing temporary stays");
+        for (file, bytes) in [("libone.a", "archive"), ("one.txt", "otherarchive 7\n")] {
+            let path = folder.join(file);
+            assert_eq!(fs::read_to_string(&path).unwrap(), bytes);
+            for part in 0..bytes.len() {
+                fs::write(&path, &bytes[..part]).unwrap();
+                assert_eq!(slot.read(), None, "{part} bytes of {file}");
+            }
+            fs::write(&path, bytes).unwrap();
+        }
+        assert_eq!(slot.read().as_deref(), Some("other"));
         fs::remove_file(folder.join("libone.a")).unwrap();
         assert_eq!(slot.read(), None);
         fs::remove_dir_all(&folder).unwrap();
