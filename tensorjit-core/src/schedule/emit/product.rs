@@ -378,10 +378,13 @@ impl<'a> Emit<'a> {
         self.with_lanes(lanes, None, &mut |emit| body(emit, &columns))
     }
 
-    /// The number of tiles above one another.
+    /// The number of tiles above one another; none where an axis beside the rows has no elements, since no task has
+    /// memory for panels then.
     pub(super) fn row_units(&mut self, product: &Product<'_>) -> Result<Val, Bug> {
-        let most = self.tile_shape().0;
-        let units = product.extent(product.rows).ceil_div(&Dim::constant(most.into()));
+        let (one, most) = (Dim::constant(1), self.tile_shape().0);
+        let tiles = product.extent(product.rows).ceil_div(&Dim::constant(most.into()));
+        let any = |axis: &usize| self.graph.facts.normalize(&product.extents[*axis].minimum(&one));
+        let units = product.beside.iter().map(any).fold(tiles, |units, any| &units * &any);
         self.scalar_index(&units)
     }
 
