@@ -75,3 +75,6 @@ impl Emit<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
