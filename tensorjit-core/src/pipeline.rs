@@ -4,6 +4,7 @@
 //! checked graph -> expand -> simplify -> schedule -> emit -> object
 //! ```
 
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use tensorjit_runtime::abi::Relation;
@@ -199,16 +200,21 @@ fn loops(schedule: &Schedule<'_>, target: &Target, limits: Limits) -> Result<Par
     Ok(split(kernel, pool, limits))
 }
 
-/// What `make` makes of each item, in order, all at the same time.
+/// What `make` makes of each item, in order, all at the same time, or by this thread where the system refuses others.
 fn side_by_side<T: Sync, R: Send>(
     items: &[T],
     make: impl Fn(&T) -> Result<R, Bug> + Sync,
 ) -> Vec<Result<R, Bug>> {
     let make = &make;
     std::thread::scope(|scope| {
-        let threads: Vec<_> = items.iter().map(|item| scope.spawn(move || make(item))).collect();
+        let begin = |item| Builder::new().spawn_scoped(scope, move || make(item));
+        let threads: Vec<_> = items.iter().map(begin).collect();
         let panicked = |_| Err(Bug::new("pipeline", "a thread panicked"));
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect()
+        let results = threads.into_iter().zip(items).map(|(thread, item)| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(panicked),
+            Err(_) => make(item),
+        });
+        results.collect()
     })
 }
 

@@ -18,6 +18,7 @@ mod tests;
 use std::borrow::Borrow;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::Builder;
 
 use inkwell::context::Context;
 use inkwell::module::Module;
@@ -74,7 +75,7 @@ pub fn compile<K: Borrow<Kernel>>(kernels: &[(String, K)], visibility: Visibilit
     Ok(Object { bytes: write(&module, &machine, FileType::Object)? })
 }
 
-/// Compiles one object for each group, on all cores.
+/// Compiles one object for each group, on all cores, or on those for which the system gives threads.
 pub fn compile_all<K: Borrow<Kernel> + Sync>(
     groups: &[Vec<(String, K)>],
     visibility: Visibility,
@@ -90,7 +91,8 @@ pub fn compile_all<K: Borrow<Kernel> + Sync>(
             .collect::<Result<Vec<_>, Bug>>()
     };
     let mut objects = std::thread::scope(|scope| {
-        let threads: Vec<_> = (1..cores.min(groups.len())).map(|_| scope.spawn(work)).collect();
+        let begin = |_| Builder::new().spawn_scoped(scope, work).ok();
+        let threads: Vec<_> = (1..cores.min(groups.len())).map_while(begin).collect();
         let mut objects = work()?;
         for thread in threads {
             objects.extend(thread.join().map_err(|_| bug("a thread of code generation panicked"))??);

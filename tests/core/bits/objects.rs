@@ -1,5 +1,8 @@
 //! The same text gives the same object, byte for byte.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::process::Command;
+
 use tensorjit_core::codegen::{self, Visibility, targets};
 use tensorjit_core::pipeline::prepare;
 use tensorjit_core::testing::states;
@@ -40,6 +43,29 @@ fn compiled_twice() {
         assert!(first.len() >= 3);
         assert!(first == objects(text), "{text}");
     }
+}
+
+/// In a process of its own, where threads would have stacks larger than any memory.
+#[test]
+#[cfg(unix)]
+fn compiled_without_threads() {
+    const CHILD: &str = "TENSORJIT_TEST_WITHOUT_THREADS";
+    let mut hash = DefaultHasher::new();
+    objects(FUNCTIONS[2]).hash(&mut hash);
+    let expected = format!("the objects are {:x}", hash.finish());
+    if std::env::var_os(CHILD).is_some() {
+        assert!(std::thread::Builder::new().spawn(|| ()).is_err());
+        println!("{expected}");
+        return;
+    }
+    let output = Command::new(std::env::current_exe().expect("a path"))
+        .args(["--exact", "bits::objects::compiled_without_threads", "--test-threads=1", "--nocapture"])
+        .env(CHILD, "1")
+        .env("RUST_MIN_STACK", (1_u64 << 62).to_string())
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(said.contains(&expected) && said.contains("1 passed"), "{said}");
 }
 
 /// What stands before a function in the block, comments and the names of locals are no part of its object.
