@@ -65,15 +65,17 @@ mod beside {
     }
 
     macro_rules! scaled {
-        ($name:ident, $factor:literal) => {
+        ($name:ident, $factor:literal, $twice:path) => {
             tensorjit::tensor_fn! {
-                fn factor(x: f32) -> f32 { $factor * x }
+                use $twice as twice;
+
+                fn factor(x: f32) -> f32 { $factor * twice(x) / 2 }
                 pub(crate) fn $name(x: f32) -> f32 { factor(x) }
             }
         };
     }
-    scaled!(four, 4);
-    scaled!(five, 5);
+    scaled!(four, 4, self::double);
+    scaled!(five, 5, crate::beside::double);
 }
 
 fn model() -> Mlp {

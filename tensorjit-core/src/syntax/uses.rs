@@ -33,7 +33,7 @@ pub(super) fn take(tokens: TokenStream, sources: &mut Sources) -> Uses {
         let visibility = visibility_before(&mut uses.rest);
         let mut reader = Reader { visibility, uses: &mut uses, sources };
         reader.refuse_attributes();
-        let path: Vec<TokenTree> = trees.by_ref().take_while(|tree| !is_punct(tree, ';')).collect();
+        let path = bare(trees.by_ref().take_while(|tree| !is_punct(tree, ';')));
         let Some(last) = path.last() else {
             reader.refuse(&tree, "expected the path of what is imported", "write `use path::name;`");
             continue;
@@ -42,6 +42,15 @@ pub(super) fn take(tokens: TokenStream, sources: &mut Sources) -> Uses {
         reader.tree(&path, &TokenStream::new(), &last);
     }
     uses
+}
+
+/// The trees of a path without invisible brackets, in which a macro that makes the block wraps a path of its caller.
+fn bare(trees: impl Iterator<Item = TokenTree>) -> Vec<TokenTree> {
+    let unwrapped = |tree| match tree {
+        TokenTree::Group(group) if group.delimiter() == Delimiter::None => bare(group.stream().into_iter()),
+        other => vec![other],
+    };
+    trees.flat_map(unwrapped).collect()
 }
 
 /// Takes the visibility off the end of `trees`.
@@ -137,7 +146,7 @@ impl Reader<'_> {
 
     /// `{a, b::c}` at the end of a path.
     fn list(&mut self, group: &Group, path: &TokenStream) {
-        let trees: Vec<TokenTree> = group.stream().into_iter().collect();
+        let trees = bare(group.stream().into_iter());
         for part in trees.split(|tree| is_punct(tree, ',')) {
             // After the last comma there may be nothing.
             if let Some(last) = part.last() {

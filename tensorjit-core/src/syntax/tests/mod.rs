@@ -253,6 +253,27 @@ fn pinned_places() {
     }
 }
 
+/// Paths that are fragments of other macros arrive in invisible brackets.
+#[test]
+fn invisible_brackets_of_paths() {
+    use proc_macro2::{Delimiter, Group, TokenTree};
+    let wrapped = |text: &str| TokenTree::from(Group::new(Delimiter::None, text.parse().unwrap()));
+    let plain = |text: &str| text.parse::<TokenStream>().unwrap();
+    let mut list = plain("h,");
+    list.extend([wrapped("b::g")]);
+    let mut tokens = plain("use");
+    tokens.extend([wrapped("crate::a::f")]);
+    tokens.extend(plain("as other; use ::a::"));
+    tokens.extend([TokenTree::from(Group::new(Delimiter::Brace, list))]);
+    tokens.extend(plain("; fn k() {}"));
+    let (uses, _) = imports(&tokens).unwrap();
+    let found = uses.iter().map(|used| {
+        let path = used.path.to_string().replace(' ', "");
+        format!("{path} {} {}", used.item.text, used.name.text)
+    });
+    assert_eq!(found.collect::<Vec<_>>(), ["crate::a:: f other", "::a:: h h", "::a::b:: g g"]);
+}
+
 /// Fragments of other macros arrive in invisible brackets, which count as parentheses.
 #[test]
 fn invisible_brackets() {
