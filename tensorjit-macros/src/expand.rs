@@ -18,7 +18,7 @@ use crate::emit::{self, Argument, Code, Output, Param, Signature, Tensor};
 use crate::half;
 use crate::header::Input;
 use crate::imports::{self, Aliases, block_id, fetch};
-use crate::native::{Backend, Head, reachable};
+use crate::native::{Backend, Head, Missing, reachable};
 use crate::options::{Options, VARIABLES};
 use crate::report;
 use crate::session::Session;
@@ -172,6 +172,7 @@ impl Writer<'_> {
         };
         let backend = Backend { targets, folder, options: &options };
         let mut items = TokenStream::new();
+        let mut refusal = None;
         let mut problems = Vec::new();
         for mut function in functions {
             let states: Vec<u32> = (0..)
@@ -181,12 +182,20 @@ impl Writer<'_> {
             let graph = std::mem::take(&mut function.graph);
             let facts = graph.facts.clone();
             let head = Head { name: &function.name, states: &states, versions: &function.versions };
-            let code = collect(backend.code(&head, graph), &mut problems)?;
+            let code = match backend.code(&head, graph) {
+                Ok(code) => Some(code),
+                Err(Missing::Failed(failure)) => collect(Err(failure), &mut problems)?,
+                Err(Missing::Folder(message)) => {
+                    refusal.get_or_insert(message);
+                    Some(Code::default())
+                }
+            };
             function.graph.facts = facts;
             if let Some(code) = code {
                 items.extend(emit::items(self.face, &self.signature(function), &code));
             }
         }
+        items.extend(refusal.map(|message| report::error(&message, Span::call_site(), Span::call_site())));
         if problems.is_empty() { Ok(items) } else { Err(Failure::User(problems)) }
     }
 

@@ -59,9 +59,24 @@ pub(crate) fn reachable(mut targets: Vec<Target>, features: &[String], options: 
     targets
 }
 
+/// Why there is no code.
+#[derive(Debug)]
+pub(crate) enum Missing {
+    /// The compiler gives none.
+    Failed(Failure),
+    /// The folder cannot be written to, as these words say.
+    Folder(String),
+}
+
+impl<E: Into<Failure>> From<E> for Missing {
+    fn from(failure: E) -> Missing {
+        Missing::Failed(failure.into())
+    }
+}
+
 impl Backend<'_> {
     /// The code of a function with a checked graph.
-    pub(crate) fn code(&self, head: &Head<'_>, graph: Graph) -> Result<Code, Failure> {
+    pub(crate) fn code(&self, head: &Head<'_>, graph: Graph) -> Result<Code, Missing> {
         let library = library(head.name, &self.key(head, &graph));
         let slot = Slot::new(self.folder, &library);
         let facts = match slot.read().and_then(|text| CodeFacts::read(&text)) {
@@ -97,7 +112,7 @@ impl Backend<'_> {
         graph: Graph,
         library: &str,
         slot: &Slot,
-    ) -> Result<CodeFacts, Failure> {
+    ) -> Result<CodeFacts, Missing> {
         let mut dumps = Dumps { backend: self, library, failed: None };
         let mut watch = |stage: Stage, _, text: &dyn Fn() -> String| dumps.write(stage, text);
         let prepared = pipeline::prepare(graph, head.states, &mut watch)?.with_versions(head.versions);
@@ -111,8 +126,8 @@ impl Backend<'_> {
         for batch in &batches {
             dumps.list(batch)?;
         }
-        if let Some(bug) = dumps.failed {
-            return Err(bug.into());
+        if let Some(message) = dumps.failed {
+            return Err(Missing::Folder(message));
         }
         let objects = codegen::compile_all(&batches, Visibility::Hidden)?;
         let facts = CodeFacts::new(&prepared.graph().facts, &lowered, self.code_bytes(&batches, &objects)?)
@@ -123,9 +138,9 @@ impl Backend<'_> {
             .zip(objects)
             .filter_map(|(batch, object)| Some((format!("{}.o", batch.first()?.0), object.bytes)))
             .collect();
-        slot.write(&archive::write(&members)?, &facts.write()).map_err(|error| {
-            Bug::new("macro", format!("cannot write kernels to {}: {error}", self.folder.display()))
-        })?;
+        let written = slot.write(&archive::write(&members)?, &facts.write());
+        let message = |error| format!("cannot write kernels to {}: {error}", self.folder.display());
+        written.map_err(|error| Missing::Folder(message(error)))?;
         Ok(facts)
     }
 }
@@ -172,7 +187,8 @@ fn symbol(library: &str, level: Level) -> String {
 struct Dumps<'b> {
     backend: &'b Backend<'b>,
     library: &'b str,
-    failed: Option<Bug>,
+    /// Why the last of them could not be written.
+    failed: Option<String>,
 }
 
 impl Dumps<'_> {
@@ -203,7 +219,7 @@ impl Dumps<'_> {
         let written = std::fs::create_dir_all(self.backend.folder)
             .and_then(|()| std::fs::write(&path, before + &text()));
         if let Err(error) = written {
-            self.failed = Some(Bug::new("macro", format!("cannot write {}: {error}", path.display())));
+            self.failed = Some(format!("cannot write {}: {error}", path.display()));
         }
     }
 }
@@ -234,6 +250,24 @@ mod tests {
         assert_eq!(levels("sse2", None), [Level::X86V4, Level::X86V3, Level::X86V2]);
         assert_eq!(levels(v3, None), [Level::X86V4, Level::X86V3]);
         assert_eq!(levels("sse2", Some(vec![Level::X86V2])), [Level::X86V2]);
+    }
+
+    /// That a folder is no folder is no bug of the compiler.
+    #[test]
+    fn folders_that_cannot_be_written_to_are_told() {
+        let text = "pub fn f(x: f32) -> f32 { 2 * x }".parse().unwrap();
+        let block = tensorjit_core::syntax::parse(text, Vec::new()).block;
+        let graph = tensorjit_core::check::check_block(&block).unwrap().functions.remove(0).graph;
+        let folder = std::env::current_exe().unwrap();
+        let head = Head { name: "f", states: &[], versions: &[] };
+        for (dump, words) in
+            [(Vec::new(), "cannot write kernels to"), (vec!["loops".to_owned()], "cannot write")]
+        {
+            let options = Options { dump, ..Options::default() };
+            let backend = Backend { targets: x86(), folder: &folder, options: &options };
+            let Err(Missing::Folder(message)) = backend.code(&head, graph.clone()) else { panic!("{words}") };
+            assert!(message.starts_with(words) && message.contains(folder.to_str().unwrap()), "{message}");
+        }
     }
 
     #[test]
