@@ -16,6 +16,7 @@ pub mod targets;
 mod tests;
 
 use std::borrow::Borrow;
+use std::cmp::Reverse;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
@@ -26,7 +27,7 @@ use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::{FileType, TargetMachine};
 
 use crate::diag::Bug;
-use crate::loops::{Kernel, verify};
+use crate::loops::{Kernel, split, verify};
 
 pub use targets::{UnsupportedTarget, targets};
 
@@ -81,13 +82,17 @@ pub fn compile_all<K: Borrow<Kernel> + Sync>(
     visibility: Visibility,
 ) -> Result<Vec<Object>, Bug> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    // The largest groups come first, so that no core has a large one left when the others are done.
+    let weight = |group: &[(String, K)]| -> usize {
+        group.iter().map(|(_, kernel)| split::size(&kernel.borrow().body)).sum()
+    };
+    let mut order: Vec<(usize, &[(String, K)])> = groups.iter().map(Vec::as_slice).enumerate().collect();
+    order.sort_by_cached_key(|(_, group)| Reverse(weight(group)));
     let next = AtomicUsize::new(0);
     // The next group that nobody has begun, until there is none.
     let work = || {
-        let numbers = std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)));
-        let groups = numbers.map_while(|number| Some((number, groups.get(number)?)));
-        groups
-            .map(|(number, group)| Ok((number, compile(group, visibility)?)))
+        std::iter::from_fn(|| order.get(next.fetch_add(1, Ordering::Relaxed)))
+            .map(|(number, group)| Ok((*number, compile(group, visibility)?)))
             .collect::<Result<Vec<_>, Bug>>()
     };
     let mut objects = std::thread::scope(|scope| {
