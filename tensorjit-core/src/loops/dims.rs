@@ -34,7 +34,11 @@ impl Builder {
     /// The value of an expression.
     pub fn dim(&mut self, dim: &Dim, symbol: Symbol<'_>) -> Result<Val, Bug> {
         let mut sum: Option<Val> = None;
-        for (monomial, coefficient) in dim.terms() {
+        // The constant comes last: expressions that differ in it alone share all else, and addresses take it for
+        // nothing.
+        let constants = dim.terms().iter().take_while(|(monomial, _)| monomial.0.is_empty()).count();
+        let (constant, others) = dim.terms().split_at(constants);
+        for (monomial, coefficient) in others.iter().chain(constant) {
             let coefficient = i64::try_from(*coefficient)
                 .map_err(|_| Bug::new("loops", "a coefficient leaves the range of i64"))?;
             let term = self.term(monomial, coefficient, symbol)?;

@@ -367,12 +367,14 @@ impl<'a> Emit<'a> {
         body: &mut dyn FnMut(&mut Self, &Columns) -> Result<(), Bug>,
     ) -> Result<(), Bug> {
         let mut columns = Columns { first, at: Vec::new(), masks: Vec::new(), lanes };
+        let var = if lanes == 1 { Var::Scalar(first) } else { Var::Lane(first) };
+        let column = Dim::sym(self.fresh(var));
         for vector in 0..vectors {
-            let distance = self.int((vector * lanes).into());
-            let base = self.b.prim(Prim::Add, &[first, distance]);
-            let var = if lanes == 1 { Var::Scalar(base) } else { Var::Lane(base) };
+            let distance = i64::from(vector * lanes);
+            columns.at.push(&column + &Dim::constant(distance));
             let end = end.filter(|_| lanes > 1 && vector + 1 == vectors);
-            columns.at.push(Dim::sym(self.fresh(var)));
+            let distance = self.int(distance);
+            let base = self.b.prim(Prim::Add, &[first, distance]);
             columns.masks.push(end.map(|end| self.mask_up_to(base, end, lanes)));
         }
         self.with_lanes(lanes, None, &mut |emit| body(emit, &columns))
