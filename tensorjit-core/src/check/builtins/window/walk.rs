@@ -104,14 +104,15 @@ impl Checker<'_> {
         for (walk, extent) in walks.iter_mut().zip(extents) {
             let stride = Dim::constant(walk.stride);
             let reach = walk.reach();
+            let count = extent.ceil_div(&stride);
             let total = match walk.stride {
                 1 => &reach - &one,
                 _ => {
-                    let count = extent.ceil_div(&stride);
                     let needed = &(&(&(&count - &one) * &stride) + &reach) - extent;
                     self.dim_extremum(&needed, &Dim::default(), true)
                 }
             };
+            walk.count = Some(self.graph.facts.normalize(&count));
             let less = total.floor_div(&Dim::constant(2));
             let more = &total - &less;
             (walk.low, walk.high) = if lower { (more, less) } else { (less, more) };
