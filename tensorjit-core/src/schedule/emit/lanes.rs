@@ -10,6 +10,9 @@ use crate::diag::Bug;
 use crate::dim::{Dim, Sym};
 use crate::lanes::{Cmp, Lanes, Prim, Val};
 
+/// So many vectors without a mask are better than one with it, where masks are not for free.
+const FEW_PIECES: u32 = 2;
+
 /// What a loop does each turn: from the loop variable and the carried values to the next ones.
 pub(super) type Turn<'f, 'a> = &'f mut dyn FnMut(&mut Emit<'a>, Sym, &[Val]) -> Result<Vec<Val>, Bug>;
 
@@ -26,6 +29,11 @@ impl<'a> Emit<'a> {
     /// Whether the machine reads and writes memory under a mask.
     pub(super) fn has_masks(&self) -> bool {
         self.b.target().vector_bits >= 256
+    }
+
+    /// Whether that costs no more than without.
+    fn has_free_masks(&self) -> bool {
+        self.b.target().vector_bits >= 512
     }
 
     /// Lanes of one register.
@@ -121,6 +129,11 @@ impl<'a> Emit<'a> {
             }
             _ => registers * register,
         };
+        if let (None, Some(extent)) = (range, extent.as_const())
+            && extent < 2 * i64::from(registers * register)
+        {
+            return self.pieces(extent.max(0) as u32, [registers * register, register], body);
+        }
         let step = i64::from(lanes);
         let main = &extent.floor_div(&Dim::constant(step)) * &Dim::constant(step);
         let whole = self.scalar_index(&main)?;
@@ -137,10 +150,6 @@ impl<'a> Emit<'a> {
             return Ok(());
         }
         let masked = self.has_masks();
-        if masked && lanes <= register && range.is_none() {
-            self.tail_vector(extent, &main, lanes, &[], body)?;
-            return Ok(());
-        }
         let (from, to) = match range {
             None => (whole, self.scalar_index(extent)?),
             Some((from, to)) => (self.greatest(from, whole), to),
@@ -150,6 +159,30 @@ impl<'a> Emit<'a> {
         let mask = if masked { Some(self.mask_up_to(index, to, step)) } else { None };
         self.vector_turn(index, step, mask, &[], body)?;
         self.b.close_loop(Vec::new());
+        Ok(())
+    }
+
+    /// A few elements, known when this is compiled: vectors of the first width, then of the second, and for the rest one
+    /// under a mask, or smaller vectors where a few of them do and a mask is not for free.
+    fn pieces(&mut self, count: u32, widths: [u32; 2], body: Turn<'_, 'a>) -> Result<(), Bug> {
+        let register = widths[1];
+        let unmasked = (count % register).count_ones() <= FEW_PIECES && !self.has_free_masks();
+        let mut done = 0;
+        while done < count {
+            let rest = count - done;
+            let full = widths.into_iter().find(|width| *width <= rest);
+            let lanes = full.unwrap_or(match rest.next_power_of_two() {
+                lanes if lanes > rest && (unmasked || !self.has_masks()) => lanes / 2,
+                lanes => lanes,
+            });
+            let base = self.int(done.into());
+            let mask = (lanes > rest).then(|| {
+                let rest = self.int(rest.into());
+                self.mask_below(rest, lanes)
+            });
+            self.vector_turn(base, lanes, mask, &[], body)?;
+            done += lanes;
+        }
         Ok(())
     }
 
