@@ -5,6 +5,7 @@
 
 mod intern;
 mod builder;
+pub mod cells;
 mod dims;
 mod print;
 mod transpose;

@@ -38,6 +38,7 @@ use crate::diag::Bug;
 use crate::dim::{Dim, Sym};
 use crate::graph::{Graph, NodeId};
 use crate::lanes::{Lanes, Val};
+use crate::loops::cells::promote;
 use crate::loops::split::{Limits, Pool};
 use crate::loops::{Buf, Buffer, Builder, Kernel, Place, Target};
 
@@ -148,7 +149,8 @@ pub(super) fn emit(schedule: &Schedule<'_>, target: &Target, limits: Limits) -> 
         }
     }
     emit.copies()?;
-    Ok((emit.b.finish(), pool))
+    let kernel = emit.b.finish();
+    Ok((if schedule.steps.is_empty() { kernel } else { promote(kernel) }, pool))
 }
 
 /// Inputs and results in the order of the call.
