@@ -9,7 +9,8 @@
 //! //@ output: result.0 = [1, 0, nan]
 //! //@ output: result.1 = nan    states have the names of their parameters
 //! //@ kernels: 2                loop nests
-//! //@ scans: 0                  loops of the language that are loops of the code
+//! //@ scans: 2                  loops of the language that are loops of the code
+//! //@ carries: 6, 3             what each of them carries
 //! //@ workspace: 0              a formula of the dimensions
 //! //@ unread: x                 the parameter's elements are not read
 //! //@ error: text               what the report of a block that must not compile has in it
@@ -34,7 +35,8 @@ use tensorjit_core::syntax::cases::{Case, read};
 use crate::support;
 
 /// What a case may say.
-const KEYS: [&str; 8] = ["sizes", "input", "output", "kernels", "scans", "workspace", "unread", "error"];
+const KEYS: [&str; 9] =
+    ["sizes", "input", "output", "kernels", "scans", "carries", "workspace", "unread", "error"];
 
 /// Runs all cases of a topic, and reports all that fail.
 fn topic(name: &str) {

@@ -8,6 +8,7 @@
 //! multiply-adds (`fma`).
 
 mod arithmetic;
+mod bundle;
 mod constants;
 mod factor;
 mod contraction;

@@ -25,7 +25,7 @@ pub(super) fn simplify(graph: Graph) -> Result<Graph, Bug> {
         one.simplify()?;
     }
     loops.trim(&graph)?;
-    loops.rebuild(&graph)
+    super::bundle::bundle(loops.rebuild(&graph)?)
 }
 
 #[derive(Default)]

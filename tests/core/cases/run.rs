@@ -55,10 +55,15 @@ pub(super) fn arguments(case: &Case, function: &CheckedFunction) -> Result<Vec<A
 fn structure(case: &Case, function: &CheckedFunction, program: &Program) -> Result<(), String> {
     let graph = program.graph();
     let live = graph.reachable(&graph.outputs);
-    let scans = graph.ids().filter(|id| live[id.0 as usize] && matches!(graph.node(*id).op, Op::Scan(_)));
+    let carries = graph.ids().filter(|id| live[id.0 as usize]).filter_map(|id| match &graph.node(id).op {
+        Op::Scan(scan) => Some(scan.carries.to_string()),
+        _ => None,
+    });
+    let carries: Vec<String> = carries.collect();
     let found = [
         ("kernels", program.nests().to_string()),
-        ("scans", scans.count().to_string()),
+        ("scans", carries.len().to_string()),
+        ("carries", carries.join(", ")),
         ("workspace", graph.facts.show(program.workspace()).to_string()),
     ];
     for (key, found) in found {
