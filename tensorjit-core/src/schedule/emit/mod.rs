@@ -29,7 +29,7 @@ use tensorjit_runtime::abi::DType;
 
 use super::Schedule;
 use super::fuse::{Group, Nest};
-use super::memory::{Memory, Panel, Slot, Sums};
+use super::memory::{Home, Memory, Panel, Slot, Sums};
 use super::roots::Root;
 use super::steps::Steps;
 use super::strips::Strip;
@@ -73,7 +73,7 @@ impl Stored {
 }
 
 /// Memory that a product uses while it is computed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Packed {
     /// Panels of the left and of the right operand.
     left: Option<Stored>,
@@ -137,7 +137,7 @@ pub(super) fn emit(schedule: &Schedule<'_>, target: &Target, limits: Limits) -> 
     let (shared, pool) = shared::parts(schedule, target, limits)?;
     let mut b = Builder::new(target.clone());
     let arguments = arguments(schedule, &mut b);
-    let mut emit = Emit::new(schedule, b, arguments, Dim::default());
+    let mut emit = Emit::new(schedule, &schedule.strips, b, arguments, Dim::default());
     let mut known = BTreeMap::new();
     for (strip, own) in schedule.strips.iter().zip(&schedule.alike) {
         match shared.get(&own.first) {
@@ -163,9 +163,15 @@ fn arguments(schedule: &Schedule<'_>, b: &mut Builder) -> Vec<Buf> {
 }
 
 impl<'a> Emit<'a> {
-    /// The state before anything is emitted; the memory of the schedule begins at `arena`.
-    fn new(schedule: &'a Schedule<'_>, b: Builder, arguments: Vec<Buf>, arena: Dim) -> Emit<'a> {
-        let Schedule { graph, roots, groups, strips, steps, memory, grain, .. } = schedule;
+    /// The state before these strips are emitted; the memory of the schedule begins at `arena`.
+    fn new(
+        schedule: &'a Schedule<'_>,
+        strips: &'a [Strip],
+        b: Builder,
+        arguments: Vec<Buf>,
+        arena: Dim,
+    ) -> Emit<'a> {
+        let Schedule { graph, roots, groups, steps, memory, grain, .. } = schedule;
         let mut emit = Emit {
             graph,
             roots,
@@ -243,25 +249,15 @@ impl Emit<'_> {
         self.b.buffer(Buffer { dtype, place })
     }
 
+    /// Declares the memory of all roots, and what those of the strips use while they are computed.
     fn declare(&mut self) {
-        for (root, home) in self.roots.iter().zip(&self.memory.homes) {
+        let mut own = vec![false; self.roots.len()];
+        let groups = self.strips.iter().flat_map(|strip| &self.groups[strip.groups.clone()]);
+        groups.flat_map(Group::roots).for_each(|root| own[root] = true);
+        for ((root, home), own) in self.roots.iter().zip(&self.memory.homes).zip(own) {
             let dtype = self.graph.ty(root.node).dtype;
-            let mut panel = |panel: &Option<Panel>| {
-                let Panel { offset, slice } = panel.clone()?;
-                let buf = self.arena(dtype, &offset);
-                Some(Stored { slice, ..Stored::whole(buf) })
-            };
-            let [left, right] = [panel(&home.panels[0]), panel(&home.panels[1])];
-            let sums = match &home.sums {
-                Some(Sums::Apart(slot)) => Some(self.slot(dtype, slot)),
-                _ => None,
-            };
-            self.panels.push(Packed { left, right, sums });
-            let mut scratch = Vec::with_capacity(home.scratch.len());
-            for (dtype, Panel { offset, slice }) in home.scratch.clone() {
-                let buf = self.arena(dtype, &offset);
-                scratch.push(Stored { slice, ..Stored::whole(buf) });
-            }
+            let (packed, scratch) = if own { self.scratch_of(dtype, home) } else { Default::default() };
+            self.panels.push(packed);
             self.scratch.push(scratch);
             let stored = match (home.arguments.first(), &home.arena) {
                 (_, Some(slot)) => self.slot(dtype, slot),
@@ -270,6 +266,21 @@ impl Emit<'_> {
             };
             self.stored.insert(root.node, stored);
         }
+    }
+
+    /// The memory that a root uses while it is computed: of a product, and of what is sorted.
+    fn scratch_of(&mut self, dtype: DType, home: &Home) -> (Packed, Vec<Stored>) {
+        let mut panel = |dtype: DType, Panel { offset, slice }: &Panel| {
+            let buf = self.arena(dtype, offset);
+            Stored { slice: slice.clone(), ..Stored::whole(buf) }
+        };
+        let [left, right] = home.panels.each_ref().map(|side| side.as_ref().map(|side| panel(dtype, side)));
+        let scratch = home.scratch.iter().map(|(dtype, place)| panel(*dtype, place)).collect();
+        let sums = match &home.sums {
+            Some(Sums::Apart(slot)) => Some(self.slot(dtype, slot)),
+            _ => None,
+        };
+        (Packed { left, right, sums }, scratch)
     }
 
     fn slot(&mut self, dtype: DType, slot: &Slot) -> Stored {

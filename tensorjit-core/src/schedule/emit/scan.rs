@@ -116,7 +116,7 @@ impl<'a> Emit<'a> {
     fn inside(&mut self, schedule: &'a Schedule<'a>, arguments: Vec<Buf>, arena: Dim) -> Result<(), Bug> {
         let empty = Builder::new(self.b.target().clone());
         let b = std::mem::replace(&mut self.b, empty);
-        let mut inner = Emit::new(schedule, b, arguments, arena);
+        let mut inner = Emit::new(schedule, &schedule.strips, b, arguments, arena);
         let done = inner.all();
         self.b = inner.b;
         done

@@ -45,7 +45,7 @@ pub(super) fn parts(
 fn kernel(schedule: &Schedule<'_>, strip: &Strip, target: &Target) -> Result<Kernel, Bug> {
     let mut b = Builder::new(target.clone());
     let arguments = arguments(schedule, &mut b);
-    let mut emit = Emit::new(schedule, b, arguments, Dim::default());
+    let mut emit = Emit::new(schedule, std::slice::from_ref(strip), b, arguments, Dim::default());
     emit.strip(strip)?;
     Ok(emit.b.finish())
 }
