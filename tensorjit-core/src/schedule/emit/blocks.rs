@@ -35,7 +35,7 @@ impl Emit<'_> {
         product: &Product<'_>,
         body: &mut dyn FnMut(&mut Self, &Depth) -> Result<(), Bug>,
     ) -> Result<(), Bug> {
-        let packing = Packing::of(&self.graph.facts, &self.roots[product.root]);
+        let packing = Packing::of(&self.facts, &self.roots[product.root]);
         let most = packing.block_terms.filter(|_| product.portion != Portion::Terms);
         let Some((most, sums)) = most.zip(self.sums_of(product.root)) else {
             let depth = self.depth(product)?;

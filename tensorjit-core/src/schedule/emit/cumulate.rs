@@ -51,7 +51,7 @@ impl<'a> Emit<'a> {
             }
         }
         let rows = Group { rows: op.axis, ..group.clone() };
-        let cut = Cut::of(&graph.facts, self.grain, self.roots, &rows);
+        let cut = Cut::of(&self.facts, self.grain, self.roots, &rows);
         self.shared(cut.as_ref(), &mut |emit, range| emit.lanes_of(lane, &extents, range, &mut Vec::new()))
     }
 

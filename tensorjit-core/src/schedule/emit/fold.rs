@@ -110,13 +110,9 @@ impl<'a> Emit<'a> {
         self.flush()
     }
 
-    /// Two registers of lanes; fewer where the axis is a shorter constant, which changes no bit.
+    /// Two registers of lanes; fewer where the axis is known to be shorter, which changes no bit.
     pub(super) fn fold_lanes(&self, extent: &Dim, bytes: usize) -> u32 {
-        let lanes = self.vector_lanes(bytes);
-        match extent.as_const() {
-            Some(extent) if extent < i64::from(lanes) => (extent.max(1) as u32).next_power_of_two(),
-            _ => lanes,
-        }
+        self.lanes_for(extent, self.vector_lanes(bytes))
     }
 
     /// Folds the axes from the outermost in, starting from `initial`.
@@ -187,6 +183,9 @@ impl<'a> Emit<'a> {
         let main = &axis.floor_div(&Dim::constant(step)) * &Dim::constant(step);
         let turn: Turn<'_, '_> =
             &mut |emit, sym, carried| emit.fold_step(stage, &[at, &[Dim::sym(sym)]].concat(), carried);
+        if self.is_one_vector(axis, lanes) {
+            return self.one_vector(axis, lanes, initial, turn);
+        }
         let total = self.blocks(stage, &main, step, initial, &mut |emit, (from, to), part| {
             let (index, inside) = emit.b.open_loop((from, to, step), part);
             let next = emit.vector_turn(index, lanes, None, &inside, turn)?;

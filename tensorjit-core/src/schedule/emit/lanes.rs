@@ -2,11 +2,12 @@
 
 use std::mem;
 
-use tensorjit_runtime::abi::DType;
+use tensorjit_runtime::abi::{DType, Relation};
 
 use super::tasks::Range;
 use super::{Emit, Var};
 use crate::diag::Bug;
+use crate::dim::facts::Condition;
 use crate::dim::{Dim, Sym};
 use crate::lanes::{Cmp, Lanes, Prim, Val};
 
@@ -39,6 +40,58 @@ impl<'a> Emit<'a> {
     /// Lanes of one register.
     pub(super) fn register_lanes(&self, bytes: usize) -> u32 {
         self.b.target().vector_bits / 8 / bytes as u32
+    }
+
+    /// Runs `body` where the code has found out that `extent` is at most `most`.
+    pub(super) fn at_most(
+        &mut self,
+        extent: &Dim,
+        most: i64,
+        body: &mut dyn FnMut(&mut Self) -> Result<(), Bug>,
+    ) -> Result<(), Bug> {
+        let outer = self.facts.clone();
+        let right = Dim::constant(most);
+        self.facts.to_mut().conditions.push(Condition {
+            left: extent.clone(),
+            relation: Relation::Le,
+            right,
+        });
+        body(self)?;
+        self.facts = outer;
+        Ok(())
+    }
+
+    /// The most that an extent can be, where it is known.
+    pub(super) fn most(&self, extent: &Dim) -> Option<i64> {
+        extent.as_const().or_else(|| self.facts.range(extent).1)
+    }
+
+    /// The lanes of a vector for an axis: `lanes`, or fewer where no more exist.
+    pub(super) fn lanes_for(&self, extent: &Dim, lanes: u32) -> u32 {
+        match self.most(extent) {
+            Some(most) if most < i64::from(lanes) => (most.max(1) as u32).next_power_of_two(),
+            _ => lanes,
+        }
+    }
+
+    /// Whether an axis of unknown extent never has more elements than a vector of so many lanes, which is then all of
+    /// its loop, under a mask.
+    pub(super) fn is_one_vector(&self, extent: &Dim, lanes: u32) -> bool {
+        let fits = |most: i64| most <= i64::from(lanes);
+        extent.as_const().is_none() && self.has_masks() && self.facts.range(extent).1.is_some_and(fits)
+    }
+
+    /// The only turn of a loop over such an axis.
+    pub(super) fn one_vector(
+        &mut self,
+        extent: &Dim,
+        lanes: u32,
+        carried: &[Val],
+        body: Turn<'_, 'a>,
+    ) -> Result<Vec<Val>, Bug> {
+        let (zero, end) = (self.int(0), self.scalar_index(extent)?);
+        let mask = self.mask_below(end, lanes);
+        self.vector_turn(zero, lanes, Some(mask), carried, body)
     }
 
     /// A loop over scalars from 0 to `extent`; a single turn needs none.
@@ -123,16 +176,15 @@ impl<'a> Emit<'a> {
     ) -> Result<(), Bug> {
         let body: Turn<'_, 'a> = &mut |emit, sym, _| body(emit, sym).map(|()| Vec::new());
         let register = self.register_lanes(bytes);
-        let lanes = match extent.as_const() {
-            Some(extent) if extent < i64::from(registers * register) => {
-                (extent.max(1) as u32).next_power_of_two()
-            }
-            _ => registers * register,
-        };
+        let lanes = self.lanes_for(extent, registers * register);
         if let (None, Some(extent)) = (range, extent.as_const())
             && extent < 2 * i64::from(registers * register)
         {
             return self.pieces(extent.max(0) as u32, [registers * register, register], body);
+        }
+        if range.is_none() && lanes <= register && self.is_one_vector(extent, lanes) {
+            self.one_vector(extent, lanes, &[], body)?;
+            return Ok(());
         }
         let step = i64::from(lanes);
         let main = &extent.floor_div(&Dim::constant(step)) * &Dim::constant(step);

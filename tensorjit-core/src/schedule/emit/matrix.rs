@@ -66,7 +66,7 @@ impl<'a> Emit<'a> {
         let bytes = node.ty.dtype.size();
         let matrices = Matrices { root, op: &node.op, inputs: &node.inputs, buf: stored.buf, bytes };
         let batch = Group { rows: node.ty.rank() - 2, ..group.clone() };
-        let cut = Cut::of(&graph.facts, self.grain, self.roots, &batch);
+        let cut = Cut::of(&self.facts, self.grain, self.roots, &batch);
         self.shared(cut.as_ref(), &mut |emit, range| emit.each_matrix(matrices, range, &mut Vec::new()))?;
         self.b.pin(stored.buf);
         self.copy_home(root)

@@ -23,6 +23,7 @@ mod turn;
 mod value;
 mod walk;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use tensorjit_runtime::abi::DType;
@@ -35,6 +36,7 @@ use super::steps::Steps;
 use super::strips::Strip;
 use super::tasks::Grain;
 use crate::diag::Bug;
+use crate::dim::facts::Facts;
 use crate::dim::{Dim, Sym};
 use crate::graph::{Graph, NodeId};
 use crate::lanes::{Lanes, Val};
@@ -85,6 +87,8 @@ struct Packed {
 /// The state of emission.
 struct Emit<'a> {
     graph: &'a Graph,
+    /// What is known of the symbols here: the facts of the graph, and what branches have found out.
+    facts: Cow<'a, Facts>,
     roots: &'a [Root],
     groups: &'a [Group],
     strips: &'a [Strip],
@@ -174,6 +178,7 @@ impl<'a> Emit<'a> {
         let Schedule { graph, roots, groups, steps, memory, grain, .. } = schedule;
         let mut emit = Emit {
             graph,
+            facts: Cow::Borrowed(&graph.facts),
             roots,
             groups,
             strips,

@@ -40,14 +40,14 @@ impl<'a> Emit<'a> {
         large: Form<'_, 'a>,
         small: Form<'_, 'a>,
     ) -> Result<(), Bug> {
-        let packing = Packing::of(&self.graph.facts, &self.roots[product.root]);
+        let packing = Packing::of(&self.facts, &self.roots[product.root]);
         if packing.left == When::Never {
             return small(self, product);
         }
         let mut condition = None;
         for (axis, least) in [(product.rows, LARGE_ROWS), (product.columns, LARGE_COLUMNS)] {
             let extent = product.extent(axis);
-            if self.graph.facts.range(&extent).0.is_some_and(|extent| extent >= least) {
+            if self.facts.range(&extent).0.is_some_and(|extent| extent >= least) {
                 continue;
             }
             let (extent, least) = (self.scalar_index(&extent)?, self.int(least));

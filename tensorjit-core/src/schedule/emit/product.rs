@@ -70,7 +70,7 @@ impl<'a> Emit<'a> {
         let Some((root, epilogue)) = roots.split_first() else { return Ok(()) };
         let Root { node, parallel, folded, .. } = &self.roots[*root];
         let cut = match prefix {
-            [] => Cut::of_product(&self.graph.facts, self.grain, &self.roots[*root]),
+            [] => Cut::of_product(&self.facts, self.grain, &self.roots[*root]),
             // A part of a strip is a part of its tasks.
             _ => None,
         };
@@ -150,7 +150,7 @@ impl<'a> Emit<'a> {
     /// Tiles whose left operand is read where it stands.
     fn product_in_tiles(&mut self, product: &Product<'_>) -> Result<(), Bug> {
         let extent = product.extent(product.rows);
-        let (least, most) = self.graph.facts.range(&extent);
+        let (least, most) = self.facts.range(&extent);
         if self.roots[product.root].along[1] != Along::Own || least.is_some_and(|least| least >= FEW_ROWS) {
             return self.tall_tiles(product);
         }
@@ -161,7 +161,13 @@ impl<'a> Emit<'a> {
         let condition = self.b.prim(Prim::Cmp(Cmp::Lt), &[rows, few]);
         let memo = mem::take(&mut self.memo);
         self.b.open_branch(condition);
-        self.wide_tiles(product)?;
+        self.at_most(&extent, FEW_ROWS - 1, &mut |emit| {
+            // So few rows may be too little work to be shared, whatever the number of columns.
+            let root = &emit.roots[product.root];
+            let cut =
+                product.cut.clone().filter(|_| Cut::of_product(&emit.facts, emit.grain, root).is_some());
+            emit.wide_tiles(&Product { cut, ..product.clone() })
+        })?;
         self.b.otherwise(Vec::new());
         self.memo.clear();
         self.tall_tiles(product)?;
@@ -181,8 +187,11 @@ impl<'a> Emit<'a> {
         let rows = self.row_units(product)?;
         let units = self.b.prim(Prim::Mul, &[pieces, rows]);
         let count = self.terms_in(product, to)?;
+        let is_one_piece = self.most(&product.extent(product.columns)).is_some_and(|most| most <= PIECE);
         self.part_of_product(product, units, (count, PRODUCT_BYTE), &mut |emit, range| {
-            let Some(range) = range else { return emit.tiles_of(product, (from, to), None) };
+            let Some(range) = range.filter(|_| !is_one_piece) else {
+                return emit.tiles_of(product, (from, to), range);
+            };
             let (first, last) = emit.outer_range(range, pieces, rows);
             emit.range_loop((first, last, 1), &[], &mut |emit, sym, _| {
                 let piece = emit.scalar_index(&Dim::sym(sym))?;
@@ -267,9 +276,7 @@ impl<'a> Emit<'a> {
                 emit.rows_of_height(height, None, &mut |emit, row, rows| {
                     let vectors = (most * vectors / rows).clamp(vectors, MOST_VECTORS);
                     let width = i64::from(vectors * lanes);
-                    let size = emit.int(width);
-                    let units = emit.quotient_up(columns.1, size);
-                    emit.part_of_product(product, units, (count, PRODUCT_BYTE), &mut |emit, range| {
+                    let mut part = |emit: &mut Self, range: Range| {
                         let columns =
                             range.map_or(columns, |range| emit.elements_of(range, width, columns.1));
                         emit.column_loops(product, columns, vectors, &mut |emit, columns| {
@@ -278,7 +285,13 @@ impl<'a> Emit<'a> {
                                 &Tile { columns, row, rows, depth: &depth, left: None, right: None },
                             )
                         })
-                    })
+                    };
+                    if emit.most(&product.extent(product.columns)).is_some_and(|most| most <= width) {
+                        return part(emit, None);
+                    }
+                    let size = emit.int(width);
+                    let units = emit.quotient_up(columns.1, size);
+                    emit.part_of_product(product, units, (count, PRODUCT_BYTE), &mut part)
                 })
             })
         })
@@ -446,7 +459,7 @@ impl<'a> Emit<'a> {
             ];
             return ranges.into_iter().filter(|(_, from, to)| from != to).collect();
         }
-        let bound = self.graph.facts.range(extent).1;
+        let bound = self.facts.range(extent).1;
         let mut ranges = Vec::new();
         let mut from = Dim::default();
         let lower = std::iter::successors(Some(lower), |height| Some(height / 2));

@@ -1,10 +1,13 @@
 //! Loops over rows, and the stages of a row.
 
+use std::collections::BTreeSet;
+use std::mem;
+
 use super::Emit;
 use super::tasks::Range;
 use crate::diag::Bug;
 use crate::dim::{Dim, Sym};
-use crate::lanes::Val;
+use crate::lanes::{Cmp, Lanes, Prim, Val};
 use crate::schedule::fuse::Group;
 use crate::schedule::joint;
 use crate::schedule::reads;
@@ -19,7 +22,7 @@ impl<'a> Emit<'a> {
     pub(super) fn rows(&mut self, group: &Group, prefix: &[Dim]) -> Result<(), Bug> {
         let first = &self.roots[group.stages[0][0]];
         let extents = first.parallel[..group.rows].to_vec();
-        let cut = Cut::of(&self.graph.facts, self.grain, self.roots, group);
+        let cut = Cut::of(&self.facts, self.grain, self.roots, group);
         if group.roots().any(|root| self.roots[root].kind == Kind::Across) {
             return self.rows_across(group, &extents, cut.as_ref());
         }
@@ -36,9 +39,41 @@ impl<'a> Emit<'a> {
             return Ok(());
         }
         let cut = cut.map(|cut| Cut { units: units(&extents, inner), ..cut });
+        // A single piece of the last axis is not divided.
+        let cut = cut.filter(|cut| !cut.units.is(1));
         self.shared(cut.as_ref(), &mut |emit, range| {
-            emit.row_loops(group, &extents, inner, range, &mut Vec::new())
+            emit.by_width(group, &mut |emit| emit.row_loops(group, &extents, inner, range, &mut Vec::new()))
         })
+    }
+
+    /// Runs `body` twice where rows of unknown length are folded: for rows of one register at most, and for longer
+    /// ones.  A short row is then one masked vector, and has no loops.
+    fn by_width(
+        &mut self,
+        group: &Group,
+        body: &mut dyn FnMut(&mut Self) -> Result<(), Bug>,
+    ) -> Result<(), Bug> {
+        let folds = group.roots().map(|root| &self.roots[root]).filter(|root| root.by_lanes);
+        let axes = folds.clone().filter_map(|root| root.folded.last()).cloned().collect::<BTreeSet<Dim>>();
+        let bytes = folds.map(|root| root.lane_bytes).max().unwrap_or(4);
+        let most = i64::from(self.register_lanes(bytes));
+        let [extent] = &axes.into_iter().collect::<Vec<_>>()[..] else { return body(self) };
+        let (low, high) = self.facts.range(extent);
+        let known = low.is_some_and(|low| low > most) || high.is_some_and(|high| high <= most);
+        if known || !self.has_masks() {
+            return body(self);
+        }
+        let (length, register) = (self.scalar_index(extent)?, self.int(most));
+        let short = self.b.prim(Prim::Cmp(Cmp::Le), &[length, register]);
+        let memo = mem::take(&mut self.memo);
+        self.b.open_branch(short);
+        self.at_most(extent, most, body)?;
+        self.b.otherwise(Vec::new());
+        self.memo.clear();
+        body(self)?;
+        self.b.close_branch(Vec::new());
+        self.memo = memo;
+        Ok(())
     }
 
     /// Loops over the rows in a range of their units, or over all.

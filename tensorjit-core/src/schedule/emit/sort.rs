@@ -62,7 +62,7 @@ impl<'a> Emit<'a> {
             return Err(Bug::new("schedule", format!("{node:?} is not a sort")));
         };
         let rows = Group { rows: op.axis, ..group.clone() };
-        let cut = Cut::of(&graph.facts, self.grain, self.roots, &rows);
+        let cut = Cut::of(&self.facts, self.grain, self.roots, &rows);
         self.shared(cut.as_ref(), &mut |emit, range| {
             let mut parts = Vec::new();
             for stored in emit.scratch[root].clone() {

@@ -40,7 +40,7 @@ impl<'a> Emit<'a> {
         let walk = if packed { Walk::still(tile.depth) } else { Walk::of(tile.depth) };
         let (begin, end) = (self.int(0), self.scalar_index(&tile.depth.count)?);
         let start = self.start(&walk, begin)?;
-        if self.graph.facts.range(&tile.depth.count).1.is_some_and(|most| most <= CHAIN) {
+        if self.facts.range(&tile.depth.count).1.is_some_and(|most| most <= CHAIN) {
             let (sums, _) = self.walk(&walk, (begin, end), (&zeros, &start), term)?;
             return resume(self, sums);
         }
