@@ -195,8 +195,30 @@ impl<'a> Emit<'a> {
             return Ok(total);
         }
         // The tail is a part of its own, so that the order does not depend on where the blocks end.
-        let tail = self.tail_vector(axis, &main, lanes, initial, turn)?;
+        let tail = if axis.as_const().is_none() && self.has_masks() && lanes > 1 {
+            self.tail_halves(axis, &main, lanes, initial, turn)?
+        } else {
+            self.tail_vector(axis, &main, lanes, initial, turn)?
+        };
         self.combine_all(stage, &total, &tail)
+    }
+
+    /// The rest of a loop in two turns of half the lanes, of which often only the first has any.
+    fn tail_halves(
+        &mut self,
+        extent: &Dim,
+        main: &Dim,
+        lanes: u32,
+        initial: &[Val],
+        turn: Turn<'_, 'a>,
+    ) -> Result<Vec<Val>, Bug> {
+        let half = lanes / 2;
+        let initial: Vec<Val> = initial.iter().map(|value| self.b.half(*value, false)).collect();
+        let low = self.tail_vector(extent, main, half, &initial, turn)?;
+        let upper = main + &Dim::constant(half.into());
+        let high = self.tail_vector(extent, &upper, half, &initial, turn)?;
+        let join = |(low, high): (Val, Val)| self.b.shuffle(low, high, (0..lanes).collect());
+        Ok(low.into_iter().zip(high).map(join).collect())
     }
 
     /// Folds `0..extent` block by block; `part` folds a range from the identity.
