@@ -122,7 +122,11 @@ impl Fuser<'_> {
     }
 
     fn grow(&mut self, first: usize) -> Group {
+        if let Some(across) = self.roots[first].of_columns() {
+            self.roots[first] = across;
+        }
         let root = &self.roots[first];
+        let rows = if root.kind == Kind::Across { root.across } else { root.parallel.len() };
         let nest = match root.kind {
             Kind::Map | Kind::Fold | Kind::Across | Kind::Dot => Nest::Rows,
             Kind::Product => Nest::Product,
@@ -132,8 +136,7 @@ impl Fuser<'_> {
             Kind::Matrices => Nest::Matrices,
             Kind::Scan => return self.scan(first),
         };
-        let mut group =
-            Group { nest, rows: root.parallel.len(), stages: vec![vec![first]], portion: Portion::Whole };
+        let mut group = Group { nest, rows, stages: vec![vec![first]], portion: Portion::Whole };
         self.done.insert(first);
         while group.roots().count() < MOST_ROOTS {
             let Some(joining) = self.next(&group) else { break };

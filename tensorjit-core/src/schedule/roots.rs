@@ -103,6 +103,17 @@ impl Root {
         self.lane_bytes = operand.dtype.size().max(4);
     }
 
+    /// The same fold made across the rows of a matrix, a run of rows at a time as memory has them.
+    ///
+    /// A few columns, or few elements, stand in one place of the cache anyway, and their sums in registers.
+    pub(super) fn of_columns(&self) -> Option<Root> {
+        let across = self.across(1)?;
+        let [rows, columns] = across.parallel.as_slice() else { return None };
+        let few = |extent: &Dim, most: i64| extent.as_const().is_some_and(|extent| extent <= most);
+        let is_small = few(columns, FEW_COLUMNS) || few(&(rows * columns), FEW_ELEMENTS);
+        (across.folded.is_empty() && !is_small).then_some(across)
+    }
+
     /// The same fold made across so many rows: a row is an index of the leading axes of the operand.
     pub(super) fn across(&self, rows: usize) -> Option<Root> {
         let Crossing { shape, folded, found } = &**self.crossing.as_ref()?;
@@ -125,6 +136,10 @@ impl Root {
         })
     }
 }
+
+/// A fold of no more columns, or elements, than these keeps its sums in registers.
+const FEW_COLUMNS: i64 = 16;
+const FEW_ELEMENTS: i64 = 4096;
 
 /// Fewer elements than these along an axis do not fill tiles.
 const FEW_ROWS: i64 = 8;
