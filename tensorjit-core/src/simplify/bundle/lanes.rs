@@ -66,6 +66,9 @@ pub(super) fn groups(scan: &Scan) -> Vec<Vec<Lane>> {
     let mut groups: Vec<Vec<Lane>> = Vec::new();
     // What only some lanes stack is stacked beside them.
     for stacked in [true, false] {
+        if members.len() < LEAST {
+            break;
+        }
         let mut formulas: BTreeMap<Formula, Vec<(usize, Lane)>> = BTreeMap::new();
         for (set, [carries, stacks]) in &members {
             let stacks = if stacked { stacks.clone() } else { Vec::new() };
@@ -105,7 +108,14 @@ impl Carries {
     }
 
     fn iter(&self) -> impl Iterator<Item = usize> {
-        (0..64 * self.0.len()).filter(|carry| self.has(*carry))
+        let words = self.0.iter().enumerate().filter(|(_, word)| **word != 0);
+        words.flat_map(|(i, word)| {
+            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| 64 * i + bit)
+        })
+    }
+
+    fn count(&self) -> u32 {
+        self.0.iter().map(|word| word.count_ones()).sum()
     }
 }
 
@@ -152,8 +162,11 @@ impl Dependence {
         let mut sets = vec![None; self.carries.len()];
         let mut order: Vec<usize> = (0..sets.len()).collect();
         // What a carry needs comes before it, or needs it too.
-        let others = |carry: usize| self.carries[carry].iter().filter(|other| *other != carry).count();
-        order.sort_by_key(|carry| others(*carry));
+        let others = |carry: usize| {
+            let needed = &self.carries[carry];
+            needed.count() - u32::from(needed.has(carry))
+        };
+        order.sort_by_cached_key(|carry| others(*carry));
         let mut done = vec![false; sets.len()];
         for carry in order {
             if done[carry] {

@@ -67,8 +67,8 @@ struct Bundler<'a> {
     readers: Vec<Option<NodeId>>,
     /// For each old node the new one, where there is one for it alone.
     image: Vec<Option<NodeId>>,
-    /// For nodes of lanes their group, the node of its first lane that they are alike, and the number of their lane.
-    places: BTreeMap<NodeId, (usize, NodeId, usize)>,
+    /// For old nodes of lanes the new one for all lanes at once, and the number of their lane.
+    columns: BTreeMap<NodeId, (NodeId, usize)>,
 }
 
 /// What the nodes of a first lane, and scalars that all lanes have in common, are for all lanes at once.
@@ -90,8 +90,8 @@ impl<'a> Bundler<'a> {
                 readers[input as usize] = Some(id);
             }
         }
-        let (image, places) = (vec![None; scan.body.len()], BTreeMap::new());
-        Bundler { scan, operands, origin, outside, body, parts, readers, image, places }
+        let (image, columns) = (vec![None; scan.body.len()], BTreeMap::new());
+        Bundler { scan, operands, origin, outside, body, parts, readers, image, columns }
     }
 
     /// The operator, its operands, and where each of the old results is.
@@ -102,7 +102,7 @@ impl<'a> Bundler<'a> {
         for (position, (group, columns)) in results(self.scan, groups).iter().enumerate() {
             let output = self.scan.body.outputs[columns[0]];
             nodes.push(match group {
-                None => self.image(&wide, output)?,
+                None => self.image(output)?,
                 Some(group) => self.widened(&mut wide[*group], groups[*group].len(), output)?,
             });
             for (column, old) in columns.iter().enumerate() {
@@ -133,7 +133,10 @@ impl<'a> Bundler<'a> {
             let Input { name, ty } = scan.body.inputs[carries[0]].clone();
             let new = self.declare(name, &ty, lanes.len(), Part::Carry { first: whole, next: whole })?;
             wide.extend(self.readers[carries[0]].map(|old| (old, new)));
-            carries.into_iter().for_each(|carry| self.parts[carry] = Part::Unused);
+            for (lane, carry) in carries.into_iter().enumerate() {
+                self.parts[carry] = Part::Unused;
+                self.columns.extend(self.readers[carry].map(|old| (old, (new, lane))));
+            }
         }
         for leaves in differing(lanes) {
             let outside =
@@ -186,13 +189,13 @@ impl<'a> Bundler<'a> {
         let mut all = groups.iter().map(|lanes| self.inputs(lanes)).collect::<Result<Vec<_>, _>>()?;
         for id in old.ids().filter(|id| dependence.is_free(*id)) {
             if self.image[id.0 as usize].is_none() {
-                self.alone(&[], id)?;
+                self.alone(id)?;
             }
         }
-        for (group, (lanes, wide)) in groups.iter().zip(&mut all).enumerate() {
+        for (lanes, wide) in groups.iter().zip(&mut all) {
             for leaves in differing(lanes) {
                 if let Entry::Vacant(entry) = wide.entry(leaves[0]) {
-                    let images = leaves.iter().map(|leaf| self.image(&[], *leaf));
+                    let images = leaves.iter().map(|leaf| self.image(*leaf));
                     let images = images.collect::<Result<Vec<_>, _>>()?;
                     entry.insert(together(&mut self.body, &images, self.origin)?);
                 }
@@ -205,40 +208,37 @@ impl<'a> Bundler<'a> {
                 wide.insert(*id, self.body.add(node.op.clone(), &inputs, old.origin(*id))?);
             }
             for (number, lane) in lanes.iter().enumerate() {
-                let carries = lane.carries.iter().zip(&lanes[0].carries);
-                let carries =
-                    carries.filter_map(|(carry, first)| Some((self.readers[*carry]?, self.readers[*first]?)));
-                let nodes = lane.nodes.iter().copied().zip(lanes[0].nodes.iter().copied());
-                let places: Vec<_> =
-                    carries.chain(nodes).filter(|(id, _)| !dependence.is_free(*id)).collect();
-                self.places.extend(places.into_iter().map(|(id, first)| (id, (group, first, number))));
+                for (id, first) in lane.nodes.iter().zip(&lanes[0].nodes) {
+                    if !dependence.is_free(*id) {
+                        self.columns.extend(wide.get(first).map(|bundle| (*id, (*bundle, number))));
+                    }
+                }
             }
         }
         for id in old.ids().filter(|id| !dependence.is_free(*id)) {
-            if !self.places.contains_key(&id) {
-                self.alone(&all, id)?;
+            if !self.columns.contains_key(&id) {
+                self.alone(id)?;
             }
         }
         Ok(all)
     }
 
     /// Makes a node as it was.
-    fn alone(&mut self, wide: &[Wide], id: NodeId) -> Result<(), Bug> {
+    fn alone(&mut self, id: NodeId) -> Result<(), Bug> {
         let (node, origin) = (self.scan.body.node(id), self.scan.body.origin(id));
-        let inputs = node.inputs.iter().map(|input| self.image(wide, *input));
+        let inputs = node.inputs.iter().map(|input| self.image(*input));
         let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
         self.image[id.0 as usize] = Some(self.body.add(node.op.clone(), &inputs, origin)?);
         Ok(())
     }
 
     /// The new node of one by itself: where it is in a lane, one element of a bundle.
-    fn image(&mut self, wide: &[Wide], id: NodeId) -> Result<NodeId, Bug> {
+    fn image(&mut self, id: NodeId) -> Result<NodeId, Bug> {
         if let Some(image) = self.image[id.0 as usize] {
             return Ok(image);
         }
         let lost = || Bug::new("simplify", format!("{id:?} of a step is read before it is made"));
-        let (group, first, lane) = *self.places.get(&id).ok_or_else(lost)?;
-        let bundle = *wide.get(group).and_then(|wide| wide.get(&first)).ok_or_else(lost)?;
+        let (bundle, lane) = *self.columns.get(&id).ok_or_else(lost)?;
         let image = column(&mut self.body, bundle, lane, self.origin)?;
         self.image[id.0 as usize] = Some(image);
         Ok(image)
@@ -250,7 +250,7 @@ impl<'a> Bundler<'a> {
             return Ok(*known);
         }
         let repeat = Broadcast { shape: vec![Dim::constant(lanes as i64)], axes: Vec::new() };
-        let scalar = self.image(&[], id)?;
+        let scalar = self.image(id)?;
         let repeated = self.body.add(Op::Broadcast(repeat), &[scalar], self.origin)?;
         wide.insert(id, repeated);
         Ok(repeated)
