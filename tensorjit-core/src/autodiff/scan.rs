@@ -4,6 +4,8 @@
 //! compute.  All else is computed anew from these, so that the tape is small.  It is linear, and its transpose is a
 //! scan again; the cotangents of captures are summed in carries.
 
+use std::collections::BTreeMap;
+
 use super::flow::{Flow, Strand, masks};
 use super::linearize as forward;
 use super::tape::tape;
@@ -34,14 +36,21 @@ pub(super) fn linearize(
     flow: &mut Flow,
 ) -> Result<Option<NodeId>, Failure> {
     let given: Vec<bool> = tangents.iter().map(Option::is_some).collect();
-    let active = active(scan, &given);
+    let mut active = active(scan, &given);
     let strand = strand(site, scan, tangents.iter().flatten(), flow);
-    let mut body = Graph::clone(&scan.body);
-    let inputs = inputs(&mut body, site)?;
-    let variables = (0..inputs.len()).filter(|position| active[*position]).map(|p| (inputs[p], strand));
-    let variables: Vec<(NodeId, Strand)> = variables.collect();
     let results = scan.carries + scan.stacks();
-    let linear = forward::linearize(&mut body, &scan.body.outputs[..results], &variables)?;
+    let (mut body, inputs, linear) = loop {
+        let mut body = Graph::clone(&scan.body);
+        let inputs = inputs(&mut body, site)?;
+        let variables = (0..inputs.len()).filter(|position| active[*position]).map(|p| (inputs[p], strand));
+        let variables: Vec<(NodeId, Strand)> = variables.collect();
+        let linear = forward::linearize(&mut body, &scan.body.outputs[..results], &variables)?;
+        let moving = moving(scan, &body, &linear, &active, &given);
+        if moving == active {
+            break (body, inputs, linear);
+        }
+        active = moving;
+    };
 
     let mut map = vec![None; scan.results()];
     let mut stacks = Vec::new();
@@ -222,6 +231,32 @@ fn active(scan: &Scan, given: &[bool]) -> Vec<bool> {
             return active;
         }
         new.into_iter().for_each(|carry| active[carry] = true);
+    }
+}
+
+/// Which of the active inputs have tangents that are not zero, those that are given before all.  A carry depends on
+/// others through a sign, say, without moving with them.
+fn moving(scan: &Scan, body: &Graph, linear: &forward::Linear, active: &[bool], given: &[bool]) -> Vec<bool> {
+    let positions = (0..active.len()).filter(|position| active[*position]);
+    let positions: BTreeMap<NodeId, usize> = linear.placeholders.iter().copied().zip(positions).collect();
+    let mut moving: Vec<bool> =
+        (0..active.len()).map(|position| active[position] && given[position]).collect();
+    loop {
+        let mut depends = vec![false; body.len()];
+        for id in body.ids() {
+            depends[id.0 as usize] = match positions.get(&id) {
+                Some(position) => moving[*position],
+                None => body.node(id).inputs.iter().any(|input| depends[input.0 as usize]),
+            };
+        }
+        let reached = (0..scan.carries).filter(|carry| active[*carry] && !moving[*carry]);
+        let reached =
+            reached.filter(|carry| linear.tangents[*carry].is_some_and(|id| depends[id.0 as usize]));
+        let reached: Vec<usize> = reached.collect();
+        if reached.is_empty() {
+            return moving;
+        }
+        reached.into_iter().for_each(|carry| moving[carry] = true);
     }
 }
 
