@@ -46,8 +46,9 @@ impl<'a> Emit<'a> {
         })
     }
 
-    /// Runs `body` twice where rows of unknown length are folded: for rows of one register at most, and for longer
-    /// ones.  A short row is then one masked vector, and has no loops.
+    /// Makes `body` twice where rows of unknown length are folded: for rows of one register at most, and for longer
+    /// ones.  A short row is then one masked vector, and has no loops; rows without elements, whose memory may not be
+    /// there, are read by loops that take no turn.
     fn by_width(
         &mut self,
         group: &Group,
@@ -63,8 +64,10 @@ impl<'a> Emit<'a> {
         if known || !self.has_masks() {
             return body(self);
         }
-        let (length, register) = (self.scalar_index(extent)?, self.int(most));
-        let short = self.b.prim(Prim::Cmp(Cmp::Le), &[length, register]);
+        let (length, one, register) = (self.scalar_index(extent)?, self.int(1), self.int(most));
+        let [some, few] =
+            [(one, length), (length, register)].map(|(a, b)| self.b.prim(Prim::Cmp(Cmp::Le), &[a, b]));
+        let short = self.b.prim(Prim::And, &[some, few]);
         let memo = mem::take(&mut self.memo);
         self.b.open_branch(short);
         self.at_most(extent, most, body)?;
