@@ -1,8 +1,6 @@
 //! The pure instructions that a builder has made, by what they compute.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
+use rustc_hash::FxHashMap;
 use tensorjit_runtime::abi::DType;
 
 use super::{Buf, Ty};
@@ -35,7 +33,7 @@ type Made = (Val, u32);
 #[derive(Debug, Default)]
 pub(super) struct Interned {
     // Nobody iterates it, so that nothing depends on the hash.
-    values: HashMap<Key, Made, BuildHasherDefault<Mix>>,
+    values: FxHashMap<Key, Made>,
 }
 
 impl Key {
@@ -53,50 +51,5 @@ impl Interned {
 
     pub(super) fn insert(&mut self, key: Key, made: Made) {
         self.values.insert(key, made);
-    }
-}
-
-/// A hash of a few small numbers.  Most builds run the compiler unoptimised, in which the standard hash takes long.
-#[derive(Default)]
-struct Mix(u64);
-
-impl Mix {
-    fn mix(&mut self, number: u64) {
-        // The fraction of the golden ratio: odd, with its bits spread.
-        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-    }
-}
-
-impl Hasher for Mix {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.mix(u64::from(*byte)));
-    }
-
-    fn write_u8(&mut self, number: u8) {
-        self.mix(number.into());
-    }
-
-    fn write_u32(&mut self, number: u32) {
-        self.mix(number.into());
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.mix(number);
-    }
-
-    fn write_i64(&mut self, number: i64) {
-        self.mix(number as u64);
-    }
-
-    fn write_usize(&mut self, number: usize) {
-        self.mix(number as u64);
-    }
-
-    fn write_isize(&mut self, number: isize) {
-        self.mix(number as u64);
     }
 }
