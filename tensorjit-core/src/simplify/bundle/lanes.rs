@@ -43,10 +43,10 @@ enum Operand {
     Leaf(usize),
 }
 
-/// The lanes of a scan with one formula each, where there are enough of them.
-pub(super) fn groups(scan: &Scan) -> Vec<Vec<Lane>> {
+/// The lanes of a scan by their formula, where enough have one, and what its nodes need.
+pub(super) fn find(scan: &Scan) -> Option<(Vec<Vec<Lane>>, Dependence)> {
     if scan.conditional || scan.carries < LEAST {
-        return Vec::new();
+        return None;
     }
     let dependence = Dependence::of(scan);
     let sets = dependence.sets();
@@ -85,7 +85,7 @@ pub(super) fn groups(scan: &Scan) -> Vec<Vec<Lane>> {
         }
     }
     groups.sort_by_key(|lanes| lanes[0].carries[0]);
-    groups
+    (!groups.is_empty()).then_some((groups, dependence))
 }
 
 /// A set of carries.
@@ -128,7 +128,7 @@ pub(super) struct Dependence {
 }
 
 impl Dependence {
-    pub(super) fn of(scan: &Scan) -> Dependence {
+    fn of(scan: &Scan) -> Dependence {
         let mut nodes: Vec<Carries> = Vec::with_capacity(scan.body.len());
         for id in scan.body.ids() {
             let mut carries = Carries::default();

@@ -17,15 +17,15 @@ use crate::graph::ops::scan::{Output, Scan};
 use crate::graph::step::{Outputs, Part, Step};
 use crate::graph::{Graph, Input, NodeId, Op, Type};
 use columns::{Outside, Place, column, together};
-use lanes::{Dependence, Lane, groups};
+use lanes::{Dependence, Lane, find};
 
 /// The graph with such carries bundled.
 pub(super) fn bundle(graph: Graph) -> Result<Graph, Bug> {
     let scans = graph.ids().filter_map(|id| match &graph.node(id).op {
-        Op::Scan(scan) => Some((id, groups(scan))).filter(|(_, groups)| !groups.is_empty()),
+        Op::Scan(scan) => Some((id, find(scan)?)),
         _ => None,
     });
-    let scans: BTreeMap<NodeId, Vec<Vec<Lane>>> = scans.collect();
+    let scans: BTreeMap<NodeId, (Vec<Vec<Lane>>, Dependence)> = scans.collect();
     if scans.is_empty() {
         return Ok(graph);
     }
@@ -35,9 +35,9 @@ pub(super) fn bundle(graph: Graph) -> Result<Graph, Bug> {
     let outputs = map(&graph, |id, op, operands| {
         let origin = graph.origin(id);
         match (op, scans.get(&id)) {
-            (Op::Scan(scan), Some(groups)) => {
+            (Op::Scan(scan), Some((groups, dependence))) => {
                 let bundler = Bundler::new(scan, operands, origin, &mut outside);
-                let (op, operands, results) = bundler.run(groups)?;
+                let (op, operands, results) = bundler.run(groups, dependence)?;
                 let new = outside.new.add(op, &operands, origin)?;
                 places.insert(new, results);
                 Ok(new)
@@ -95,8 +95,12 @@ impl<'a> Bundler<'a> {
     }
 
     /// The operator, its operands, and where each of the old results is.
-    fn run(mut self, groups: &[Vec<Lane>]) -> Result<(Op, Vec<NodeId>, Vec<Place>), Bug> {
-        let mut wide = self.nodes(groups)?;
+    fn run(
+        mut self,
+        groups: &[Vec<Lane>],
+        dependence: &Dependence,
+    ) -> Result<(Op, Vec<NodeId>, Vec<Place>), Bug> {
+        let mut wide = self.nodes(groups, dependence)?;
         let mut places = vec![(0, None); self.scan.results()];
         let mut nodes = Vec::new();
         for (position, (group, columns)) in results(self.scan, groups).iter().enumerate() {
@@ -183,9 +187,8 @@ impl<'a> Bundler<'a> {
 
     /// The nodes of the new body: what needs no carry, of each group those of its first lane for all lanes at once, and
     /// what stands alone.
-    fn nodes(&mut self, groups: &[Vec<Lane>]) -> Result<Vec<Wide>, Bug> {
+    fn nodes(&mut self, groups: &[Vec<Lane>], dependence: &Dependence) -> Result<Vec<Wide>, Bug> {
         let old = &*self.scan.body;
-        let dependence = Dependence::of(self.scan);
         let mut all = groups.iter().map(|lanes| self.inputs(lanes)).collect::<Result<Vec<_>, _>>()?;
         for id in old.ids().filter(|id| dependence.is_free(*id)) {
             if self.image[id.0 as usize].is_none() {
