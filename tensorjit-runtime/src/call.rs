@@ -30,8 +30,8 @@ use crate::workspace::{ALIGN, Small, Workspace, keep_idle, take_idle};
 /// # Safety
 ///
 /// The entries of `function` read and write what its description says and nothing else, and its plan is that of its
-/// parameters. There is one view for
-/// each of its parameters, with its element type and rank, and exclusive access where its role is not to be read.
+/// parameters. There is one view for each of its parameters, with its element type and rank, and exclusive access where
+/// its role is not to be read.
 pub unsafe fn call(
     function: &'static Function,
     args: &[ArgView<'_>],

@@ -80,6 +80,7 @@ mod tests {
             assert!(list.iter().copied().eq(0..len), "length {len}");
         }
     }
+
     /// As the addresses of a call are beside its symbols.
     #[test]
     fn long_lists_have_memory_of_their_own_and_keep_it() {

@@ -87,7 +87,8 @@ impl Promoter {
                     self.block(&mut branch.then);
                     self.block(&mut branch.otherwise);
                 }
-                // What stands at a constant offset is there for all tasks: only a task that stores to it may.
+                // Tasks are left as they are: memory at a constant offset is shared by all of them, and one that does not
+                // store there must not begin to.
                 _ => {}
             }
             block.insts.push(inst);
