@@ -59,7 +59,6 @@ macro_rules! plan {
 }
 
 const ZERO: DimExpr = dim(&[DimOp::Const(0)], "0");
-const TWO: DimExpr = dim(&[DimOp::Const(2)], "2");
 const THREE: DimExpr = dim(&[DimOp::Const(3)], "3");
 const B: DimExpr = dim(&[DimOp::Symbol(0)], "B");
 const N: DimExpr = dim(&[DimOp::Symbol(1)], "N");
@@ -451,66 +450,4 @@ fn overhead_of_a_call() {
         std::hint::black_box(into_sums(&x, &mut m, &mut out, None)).unwrap();
     }
     println!("{:?} a call", start.elapsed() / calls);
-}
-
-unsafe extern "C" fn nothing(_: *const *mut u8, _: *const i64, _: *mut u8, _: *const Host) {}
-
-const STEP_PARAMS: &[Param] = &[
-    param("x", DType::F32, Role::Input, &[B, THREE]),
-    param("y", DType::F32, Role::Input, &[B, TWO]),
-    param("w", DType::F32, Role::Input, &[THREE, TWO]),
-    param("bias", DType::F32, Role::Input, &[TWO]),
-    param("scale", DType::F32, Role::Input, &[]),
-    param("result.0", DType::F32, Role::Output, &[]),
-    param("result.1", DType::F32, Role::Output, &[THREE, TWO]),
-    param("result.2", DType::F32, Role::Output, &[TWO]),
-];
-
-/// `fn step<B: 1..=64>(x: f32[B, 3], y: f32[B, 2], w: f32[3, 2], bias: f32[2], scale: f32) -> (f32, f32[3, 2], f32[2])`
-/// that computes nothing.
-static STEP: Function = Function {
-    plan: plan!(STEP_PARAMS, 1),
-    name: "step",
-    symbols: &[Symbol { name: "B", low: 1, high: 64 }],
-    params: STEP_PARAMS,
-    solve: &[solve(0, 0, 0, 1, ZERO)],
-    checks: &[],
-    sizes: &[],
-    workspace: ZERO,
-    entries: &[
-        LevelEntry { level: Level::X86V4, entry: nothing },
-        LevelEntry { level: Level::Native, entry: nothing },
-    ],
-    kernels: KernelInfo { nests: 0, levels: 2, workspace: "", code: &[] },
-};
-
-/// Prints what a call costs beside its entry; run by hand, optimised.
-#[test]
-#[ignore = "a measurement"]
-fn overhead() {
-    let (x, y, w) =
-        (Array2::<f32>::zeros((8, 3)), Array2::<f32>::zeros((8, 2)), Array2::<f32>::zeros((3, 2)));
-    let (bias, mut loss) = (Array1::<f32>::zeros(2), 0.0_f32);
-    let (mut dw, mut db) = (Array2::<f32>::zeros((3, 2)), Array1::<f32>::zeros(2));
-    let mut best = f64::MAX;
-    for _ in 0..200 {
-        let start = std::time::Instant::now();
-        for _ in 0..10_000 {
-            let scale = std::hint::black_box(1.0_f32);
-            let args = [
-                std::hint::black_box(&x).describe(),
-                std::hint::black_box(&y).describe(),
-                w.describe(),
-                bias.describe(),
-                ArgView::scalar(&scale),
-                ArgView::scalar_mut(&mut loss),
-                (&mut dw).describe_mut(),
-                (&mut db).describe_mut(),
-            ];
-            // SAFETY: the views are those of the parameters of `STEP`, whose entry touches nothing.
-            unsafe { call(&STEP, &args, None, None) }.unwrap();
-        }
-        best = best.min(start.elapsed().as_secs_f64() / 1e4);
-    }
-    println!("{:.1} ns", best * 1e9);
 }
