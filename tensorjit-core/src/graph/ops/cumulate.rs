@@ -12,7 +12,7 @@ use crate::dim::Dim;
 use crate::dim::facts::Facts;
 use crate::graph::ops::constant::Constant;
 use crate::graph::table::Ew;
-use crate::graph::value::{Element, Env, Index, Scalar, Value, flat};
+use crate::graph::value::{Element, Env, Index, Scalar, Value, flat, rounding};
 use crate::graph::{NodeId, Op, Type};
 use tensorjit_runtime::abi::DType;
 
@@ -65,6 +65,15 @@ impl Running {
     /// How many operands it folds.
     pub fn operands(self) -> usize {
         if self == Running::Linear { 2 } else { 1 }
+    }
+
+    /// The type of what is carried from step to step, where `dtype` is folded: sums and products of `f32` round to
+    /// `f64`, since the error of each step stays in all that follow, and a result is rounded once.
+    pub fn carry(self, dtype: DType) -> DType {
+        match self {
+            Running::Sum | Running::Prod | Running::Linear if dtype == DType::F32 => DType::F64,
+            _ => dtype,
+        }
     }
 
     /// The reduction that the last element is.
@@ -135,6 +144,7 @@ impl Cumulate {
     /// The running fold of the elements of one lane, which stand at `places` along the axis.
     fn run(&self, dtype: DType, lane: &[Vec<Element>], places: &[usize]) -> Result<Vec<Element>, Bug> {
         let mut found = Vec::with_capacity(lane.len());
+        let (result, dtype) = (dtype, self.fold.carry(dtype));
         let mut folded = match self.fold.reduction() {
             Some(kind) => fold::fold(kind, dtype, &[]),
             None => fold::fold(ReduceKind::Sum, dtype, &[]),
@@ -157,7 +167,10 @@ impl Cumulate {
                 (Running::Min, [x]) => fold::fold(ReduceKind::Min, dtype, &[before, *x]),
                 _ => return Err(Bug::new("interp", format!("{self:?} of {} operands", step.len()))),
             };
-            found.push(if self.exclusive { before } else { folded });
+            let Element { scalar, error } = if self.exclusive { before } else { folded };
+            let rounded =
+                if result == dtype { 0.0 } else { rounding(result, scalar.to_f64().abs() + error, 0.5) };
+            found.push(Element { scalar, error: error + rounded });
         }
         Ok(found)
     }

@@ -1,6 +1,7 @@
 //! Folds that run along an axis, one element after another, the fold so far in registers.
 //!
-//! Where the axis is not the last one, lanes are neighbours along the last.
+//! Where the axis is not the last one, lanes are neighbours along the last.  What is carried may be of a wider type than
+//! the elements, which are then converted step by step and the results rounded.
 
 use super::Emit;
 use super::tasks::Range;
@@ -28,7 +29,7 @@ struct Lane<'g> {
     root: usize,
     op: &'g Cumulate,
     inputs: &'g [NodeId],
-    /// The element type of what is folded.
+    /// The type of what is carried.
     dtype: DType,
 }
 
@@ -41,7 +42,8 @@ impl<'a> Emit<'a> {
         let Op::Cumulate(op) = &node.op else {
             return Err(Bug::new("schedule", format!("{:?} is no running fold", self.roots[root].node)));
         };
-        let lane = Lane { root, op, inputs: &node.inputs, dtype: graph.ty(node.inputs[0]).dtype };
+        let dtype = op.fold.carry(graph.ty(node.inputs[0]).dtype);
+        let lane = Lane { root, op, inputs: &node.inputs, dtype };
         let mut extents = self.roots[root].parallel.clone();
         for axis in 0..extents.len().saturating_sub(1) {
             let apart = axis == op.axis || axis + 1 == op.axis;
@@ -134,6 +136,7 @@ impl<'a> Emit<'a> {
         let width = nothing.len();
         let nothing: Vec<Val> = nothing.into_iter().map(|value| self.b.splat(value, lanes)).collect();
         let initial = nothing.repeat(ats.len());
+        let result_type = self.graph.ty(self.roots[lane.root].node).dtype;
         let mut ats = ats.to_vec();
         self.scalar_loop(extent, &initial, &mut |emit, sym, folded| {
             let mut place = Dim::sym(sym);
@@ -147,7 +150,7 @@ impl<'a> Emit<'a> {
                 let next = emit.step(lane, at, folded)?;
                 all.extend(next.into_iter().map(|value| emit.b.splat(value, lanes)));
                 let result = if lane.op.exclusive { folded } else { &all };
-                results.push(result[result.len() - 1]);
+                results.push(emit.converted(result[result.len() - 1], result_type));
             }
             for (at, result) in ats.iter().zip(results) {
                 emit.store(lane.root, at, result)?;
@@ -176,11 +179,17 @@ impl<'a> Emit<'a> {
         }
     }
 
+    /// A value as a float of another type, where it is not of that already.
+    fn converted(&mut self, value: Val, dtype: DType) -> Val {
+        if self.b.dtype(value) == dtype { value } else { self.b.prim(Prim::Convert(dtype), &[value]) }
+    }
+
     /// The fold with the element at `at`.
     fn step(&mut self, lane: Lane<'a>, at: &[Dim], folded: &[Val]) -> Result<Vec<Val>, Bug> {
         let mut values = Vec::with_capacity(lane.inputs.len());
         for input in lane.inputs {
-            values.push(self.value(*input, at)?);
+            let value = self.value(*input, at)?;
+            values.push(self.converted(value, lane.dtype));
         }
         let function = match lane.op.fold {
             Running::Sum => Ew::Add,
