@@ -5,8 +5,10 @@ use tensorjit_runtime::abi::Level;
 
 use super::Compiled;
 
-/// Terms of a chain of a product.
-const CHAIN: usize = 128;
+/// Terms of a chain of a product whose sums have so many.
+fn chain(terms: usize) -> usize {
+    if terms <= 64 { 32 } else { 128 }
+}
 
 fn float(value: &Value, index: usize) -> f32 {
     value.elements[index].float() as f32
@@ -14,7 +16,8 @@ fn float(value: &Value, index: usize) -> f32 {
 
 /// Chains of fused multiply-adds, added in turn.
 fn sum_of_products(terms: &[(f32, f32)]) -> f32 {
-    let chains = terms.chunks(CHAIN).map(|chain| chain.iter().fold(0.0, |sum, (a, b)| a.mul_add(*b, sum)));
+    let sum = |chain: &[(f32, f32)]| chain.iter().fold(0.0, |sum, (a, b)| a.mul_add(*b, sum));
+    let chains = terms.chunks(chain(terms.len())).map(sum);
     chains.reduce(|total, chain| total + chain).unwrap_or(0.0)
 }
 
@@ -47,7 +50,7 @@ fn assert_bits(what: &str, found: &Value, expected: &[f32]) {
 fn products() {
     let product = Compiled::new("pub fn product<M, K, N>(a: f32[M, K], b: f32[K, N]) -> f32[M, N] { a @ b }");
     for (m, n) in [(1, 40), (5, 3), (15, 33), (60, 150)] {
-        for k in [0, 1, 127, 128, 129, 300, 512, 513, 700] {
+        for k in [0, 1, 32, 33, 64, 65, 128, 129, 300, 512, 513, 700] {
             let dims = product.dims(&[("M", m), ("K", k), ("N", n)]);
             let inputs = product.inputs(&dims);
             let (n, k) = (n as usize, k as usize);

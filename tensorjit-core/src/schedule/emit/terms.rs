@@ -1,4 +1,5 @@
-//! The terms of the sums of a tile: chains of [`CHAIN`] terms, each from zero, added in turn.
+//! The terms of the sums of a tile: chains of [`CHAIN`] terms, or of [`SHORT_CHAIN`] where there are few, each from
+//! zero, added in turn.
 //!
 //! Chains are counted over all terms of a sum, the last axis fastest, so that it does not matter whether axes have
 //! been joined, what is packed, or in how many parts the terms come: parts begin where chains do.  From one chain to
@@ -6,13 +7,13 @@
 
 use super::Emit;
 use super::product::Product;
-use super::tile::Tile;
+use super::tile::{Depth, Tile};
 use super::walk::Walk;
 use crate::diag::Bug;
 use crate::dim::Dim;
 use crate::lanes::{Cmp, Lanes, Prim, Val};
 use crate::loops::{Buf, Buffer, Place};
-use crate::schedule::order::CHAIN;
+use crate::schedule::order::{CHAIN, FEW_TERMS, SHORT_CHAIN};
 
 /// The most registers of a tile.
 const MOST_REGISTERS: u32 = 32;
@@ -40,12 +41,14 @@ impl<'a> Emit<'a> {
         let walk = if packed { Walk::still(tile.depth) } else { Walk::of(tile.depth) };
         let (begin, end) = (self.int(0), self.scalar_index(&tile.depth.count)?);
         let start = self.start(&walk, begin)?;
-        if self.facts.range(&tile.depth.count).1.is_some_and(|most| most <= CHAIN) {
+        if self.is_one_chain(product, tile.depth) {
             let (sums, _) = self.walk(&walk, (begin, end), (&zeros, &start), term)?;
             return resume(self, sums);
         }
-        let (aside, size) = (self.room_aside(zeros[0])?, self.int(CHAIN));
-        let (from, inside) = self.b.open_loop((begin, end, CHAIN), &[&zeros[..], &start].concat());
+        let (aside, size) = (self.room_aside(zeros[0])?, self.chain(product)?);
+        let count = self.quotient_up(end, size);
+        let (chain, inside) = self.b.open_loop((begin, count, 1), &[&zeros[..], &start].concat());
+        let from = self.b.prim(Prim::Mul, &[chain, size]);
         let next = self.b.prim(Prim::Add, &[from, size]);
         let to = self.least(next, end);
         let (sums, at) = self.walk(&walk, (from, to), (&zeros, &inside[zeros.len()..]), term)?;
@@ -65,6 +68,28 @@ impl<'a> Emit<'a> {
         let mut sums = self.b.close_loop(sums);
         sums.truncate(count);
         Ok(sums)
+    }
+
+    /// The terms of a chain, which depend on how many a sum has in all, whatever part of them a tile adds.
+    fn chain(&mut self, product: &Product<'_>) -> Result<Val, Bug> {
+        let terms = Depth::whole(product).count;
+        let (short, long) = (self.int(SHORT_CHAIN), self.int(CHAIN));
+        match self.facts.range(&terms) {
+            (_, Some(most)) if most <= FEW_TERMS => return Ok(short),
+            (Some(least), _) if least > FEW_TERMS => return Ok(long),
+            _ => {}
+        }
+        let (terms, few) = (self.scalar_index(&terms)?, self.int(FEW_TERMS));
+        let has_few = self.b.prim(Prim::Cmp(Cmp::Le), &[terms, few]);
+        Ok(self.b.prim(Prim::Select, &[has_few, short, long]))
+    }
+
+    /// Whether the terms of a tile are one chain at every call.
+    fn is_one_chain(&self, product: &Product<'_>, depth: &Depth) -> bool {
+        let (least, _) = self.facts.range(&Depth::whole(product).count);
+        let has_many = least.is_some_and(|least| least > FEW_TERMS);
+        let length = if has_many { CHAIN } else { SHORT_CHAIN };
+        self.facts.range(&depth.count).1.is_some_and(|most| most <= length)
     }
 
     /// Adds the sums of the chains before.
