@@ -284,6 +284,12 @@ impl Builder {
         self.current().block.insts.push(Inst::Store { buf, offset, value, mask });
     }
 
+    /// Asks for the line of memory around an element in the current scope.
+    pub fn prefetch(&mut self, buf: Buf, offset: Val) {
+        let (buf, offset) = self.located(buf, offset);
+        self.current().block.insts.push(Inst::Prefetch { buf, offset });
+    }
+
     /// Enters a part of the function in the current scope.
     pub fn enter(&mut self, part: u32) {
         self.current().block.insts.push(Inst::Enter(part));

@@ -191,6 +191,14 @@ pub enum Inst {
         /// A mask of as many lanes.
         mask: Option<Val>,
     },
+    /// Asks for the line of memory around an element, which is about to be read or written.  It changes nothing, and
+    /// the element need not exist.
+    Prefetch {
+        /// Where.
+        buf: Buf,
+        /// The element.
+        offset: Val,
+    },
     /// A counted loop: `for index in (from..to).step_by(step)`.
     For(Box<For>),
     /// A branch on a scalar `Bool`.
@@ -293,6 +301,7 @@ impl Inst {
             Inst::Entry { index, .. } => visit(*index),
             Inst::Shuffle { first, second, .. } => [*first, *second].into_iter().for_each(visit),
             Inst::Any { mask, .. } => visit(*mask),
+            Inst::Prefetch { offset, .. } => visit(*offset),
             Inst::Load { offset: at, mask, .. } | Inst::Gather { offsets: at, mask, .. } => {
                 std::iter::once(*at).chain(*mask).for_each(visit);
             }

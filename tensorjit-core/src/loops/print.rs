@@ -117,6 +117,7 @@ impl Printer<'_> {
             Inst::Store { buf, offset, value, mask } => {
                 writeln!(f, "store {buf}[{offset}] = {value}{}", masked(mask))
             }
+            Inst::Prefetch { buf, offset } => writeln!(f, "prefetch {buf}[{offset}]"),
             Inst::For(body) => self.counted(f, body),
             Inst::If(branch) => self.branch(f, branch),
             Inst::Parallel(tasks) => self.parallel(f, tasks),

@@ -176,7 +176,7 @@ impl Outline<'_> {
         for (at, inst) in kernel.body.insts.iter().enumerate() {
             let repeatable = match inst {
                 Inst::For(_) | Inst::If(_) | Inst::Parallel(_) | Inst::Store { .. } => false,
-                Inst::Enter(_) | Inst::Call { .. } => false,
+                Inst::Prefetch { .. } | Inst::Enter(_) | Inst::Call { .. } => false,
                 Inst::Load { buf, .. } | Inst::Gather { buf, .. } => {
                     let place = &kernel.buffers[buf.0 as usize].place;
                     matches!(place, Place::Arg(_)) && !written.contains(place)

@@ -136,6 +136,10 @@ impl Verifier<'_> {
                 self.used(*value)?;
                 self.access(*value, *buf, *mask)
             }
+            Inst::Prefetch { buf, offset } => {
+                self.has(*offset, INDEX)?;
+                self.buffer(*buf).map(|_| ())
+            }
             Inst::For(body) => self.counted(body),
             Inst::If(branch) => self.branch(branch),
             Inst::Parallel(tasks) => self.tasks(tasks),

@@ -24,7 +24,8 @@ impl Inst {
             | Inst::Any { result, .. }
             | Inst::Load { result, .. }
             | Inst::Gather { result, .. } => visit(*result),
-            Inst::Store { .. } | Inst::Parallel(_) | Inst::Enter(_) | Inst::Call { .. } => {}
+            Inst::Store { .. } | Inst::Prefetch { .. } => {}
+            Inst::Parallel(_) | Inst::Enter(_) | Inst::Call { .. } => {}
             Inst::For(body) => body.results.iter().copied().for_each(visit),
             Inst::If(branch) => branch.results.iter().copied().for_each(visit),
         }
@@ -56,6 +57,10 @@ impl Inst {
             Inst::Store { buf, offset, value, mask } => {
                 names.buf(buf);
                 [offset, value].into_iter().chain(mask).for_each(|val| names.val(val));
+            }
+            Inst::Prefetch { buf, offset } => {
+                names.buf(buf);
+                names.val(offset);
             }
             Inst::For(body) => {
                 let For { index, from, to, carried, initial, body, results, .. } = &mut **body;

@@ -200,6 +200,15 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
         self.alias.mark(access, self.buffer(buf))
     }
 
+    /// Into the first cache, to read: a line that no other core has may then be written at once.
+    pub(super) fn prefetch(&mut self, buf: Buf, offset: Val) -> Result<(), Bug> {
+        let address = self.address(buf, offset)?;
+        let function = self.declare("llvm.prefetch", &[self.pointer()])?;
+        let [read, near, data] = [0, 3, 1].map(|number| self.context.i32_type().const_int(number, false));
+        self.builder.build_call(function, &[address.into(), read.into(), near.into(), data.into()], "")?;
+        Ok(())
+    }
+
     fn address(&mut self, buf: Buf, offset: Val) -> Result<PointerValue<'ctx>, Bug> {
         let base = self.base(buf)?;
         let dtype = self.buffer(buf).dtype;

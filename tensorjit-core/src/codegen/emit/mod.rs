@@ -214,6 +214,7 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
                 (*result, self.gather(self.ty(*result), *buf, *offsets, *mask)?)
             }
             Inst::Store { buf, offset, value, mask } => return self.store(*buf, *offset, *value, *mask),
+            Inst::Prefetch { buf, offset } => return self.prefetch(*buf, *offset),
             Inst::For(body) => return self.counted(body),
             Inst::If(branch) => return self.branch(branch),
             Inst::Parallel(tasks) => return self.tasks(tasks),
@@ -343,8 +344,10 @@ fn vector(scalar: BasicTypeEnum, lanes: u32) -> BasicTypeEnum {
 
 /// The buffers that an instruction touches.
 fn buffers(inst: &Inst, used: &mut BTreeSet<Buf>) {
-    if let Inst::Load { buf, .. } | Inst::Gather { buf, .. } | Inst::Store { buf, .. } = inst {
-        used.insert(*buf);
-    }
+    match inst {
+        Inst::Load { buf, .. } | Inst::Gather { buf, .. } => used.insert(*buf),
+        Inst::Store { buf, .. } | Inst::Prefetch { buf, .. } => used.insert(*buf),
+        _ => false,
+    };
     inst.blocks().flat_map(|block| &block.insts).for_each(|inst| buffers(inst, used));
 }

@@ -42,6 +42,29 @@ fn masked_tails_touch_only_their_lanes() {
     }
 }
 
+/// What is asked for ahead need not exist, and is neither read nor written.
+#[test]
+fn what_is_asked_for_changes_nothing() {
+    for target in runnable() {
+        let output: Vec<f32> = apply(&target, &[&[1.0_f32, 2.0, 3.0]], 3, |k, inputs, output, n| {
+            let (zero, one) = (k.int(DType::I64, 0), k.float(DType::F32, 1.0));
+            for offset in [0, 2, -1, -(1 << 40), 1 << 40, i64::MAX] {
+                let offset = k.int(DType::I64, offset);
+                k.push(Inst::Prefetch { buf: inputs[0], offset });
+                k.push(Inst::Prefetch { buf: output, offset });
+            }
+            k.repeat((zero, n, 1), &[], |k, index, _| {
+                let x = k.load(inputs[0], index, 1, None);
+                let y = k.prim(Prim::Add, &[x, one], Ty { dtype: DType::F32, lanes: 1 });
+                k.store(output, index, y, None);
+                k.push(Inst::Prefetch { buf: output, offset: index });
+                vec![]
+            });
+        });
+        assert_eq!(output, [2.0, 3.0, 4.0], "{:?}", target.level);
+    }
+}
+
 /// Carried values through nested loops; loops that do not run hand the initial values on.
 #[test]
 fn loops_carry_values() {

@@ -48,7 +48,7 @@ pub fn promote(kernel: Kernel) -> Kernel {
     Kernel { types: promoter.types, target, buffers, body }
 }
 
-/// Calls `visit` with every buffer that an instruction names, as often as it does.
+/// Calls `visit` with every buffer that an instruction reads, writes or hands over, as often as it does.
 fn buffers_of(inst: &Inst, visit: &mut dyn FnMut(Buf)) {
     match inst {
         Inst::Load { buf, .. } | Inst::Gather { buf, .. } | Inst::Store { buf, .. } => visit(*buf),

@@ -1,6 +1,7 @@
 //! From groups to loops: each kind of group has its file; what an element is worth is [`value`]'s.
 
 mod across;
+mod ahead;
 mod blocks;
 mod cumulate;
 mod factor;
@@ -305,19 +306,18 @@ impl Emit<'_> {
         self.b.int(DType::I64, value)
     }
 
+    /// All memory that holds a root.
+    fn homes(&self, root: usize) -> Vec<Stored> {
+        let Home { arguments, arena, .. } = &self.memory.homes[root];
+        let whole = |argument: &u32| Stored::whole(self.arguments[*argument as usize]);
+        let own = arena.as_ref().and_then(|_| self.stored.get(&self.roots[root].node).cloned());
+        arguments.iter().map(whole).chain(own).collect()
+    }
+
     /// Stores an element, or a vector of elements along the last axis, of a root to all its homes.
     fn store(&mut self, root: usize, at: &[Dim], value: Val) -> Result<(), Bug> {
-        let node = self.roots[root].node;
-        let shape = &self.graph.ty(node).shape;
-        let mut homes: Vec<Stored> = self.memory.homes[root]
-            .arguments
-            .iter()
-            .map(|argument| Stored::whole(self.arguments[*argument as usize]))
-            .collect();
-        if self.memory.homes[root].arena.is_some() {
-            homes.extend(self.stored.get(&node).cloned());
-        }
-        for home in homes {
+        let shape = &self.graph.ty(self.roots[root].node).shape;
+        for home in self.homes(root) {
             let offset = self.offset(&home, shape, at);
             self.store_at(home.buf, &offset, value)?;
         }

@@ -2,6 +2,7 @@
 
 use super::product::Product;
 use super::tile::{Columns, Depth};
+use super::walk::Run;
 use super::{Emit, Var};
 use crate::diag::Bug;
 use crate::dim::Dim;
@@ -194,8 +195,9 @@ impl<'a> Emit<'a> {
 
     /// Packs an operand whose neighbours in memory are terms: vectors of terms are transposed in registers.
     ///
-    /// `lanes` are the rows or columns of the panel.  Square blocks reach beyond the last row or column, where the
-    /// next term overwrites them, and beyond the last term, behind the panel.
+    /// `lanes` are the rows or columns of the panel.  As many as a register has go at a time, so that memory sees no
+    /// more streams than that, the last first: its square blocks reach beyond the last row or column, where the next
+    /// term overwrites them, and beyond the last term, behind the panel.
     fn pack_transposed(
         &mut self,
         product: &Product<'_>,
@@ -204,52 +206,62 @@ impl<'a> Emit<'a> {
         panel: &Panels,
         element: Element<'_, 'a>,
     ) -> Result<(), Bug> {
-        let bytes = self.roots[product.root].lane_bytes;
-        let size = self.register_lanes(bytes);
-        let dtype = self.graph.ty(product.node).dtype;
-        self.term_runs(depth, &mut |emit, run| {
-            let (from, to) = run.range;
-            let step = emit.int(size.into());
-            let span = emit.b.prim(Prim::Sub, &[to, from]);
-            let rest = emit.b.prim(Prim::IRem, &[span, step]);
-            let middle = emit.b.prim(Prim::Sub, &[to, rest]);
-            for (from, to, masked) in [(from, middle, false), (middle, to, true)] {
-                if masked && run.count.as_ref().is_some_and(|count| count % i64::from(size) == 0) {
-                    continue;
+        let size = self.register_lanes(self.roots[product.root].lane_bytes);
+        for (g, group) in lanes.chunks(size as usize).enumerate().rev() {
+            let place = (lanes.len(), g * size as usize);
+            self.term_runs(depth, &mut |emit, run| {
+                let (from, to) = run.range;
+                let step = emit.int(size.into());
+                let span = emit.b.prim(Prim::Sub, &[to, from]);
+                let rest = emit.b.prim(Prim::IRem, &[span, step]);
+                let middle = emit.b.prim(Prim::Sub, &[to, rest]);
+                for (from, to, masked) in [(from, middle, false), (middle, to, true)] {
+                    if masked && run.count.as_ref().is_some_and(|count| count % i64::from(size) == 0) {
+                        continue;
+                    }
+                    let (index, _) = emit.b.open_loop((from, to, size.into()), &[]);
+                    let mask = masked.then(|| emit.mask_up_to(index, to, size));
+                    emit.with_lanes(size, mask, &mut |emit| {
+                        emit.turned_square(product, (group, place), (run, index), panel, element)
+                    })?;
+                    emit.b.close_loop(Vec::new());
                 }
-                let (index, _) = emit.b.open_loop((from, to, size.into()), &[]);
-                let mask = masked.then(|| emit.mask_up_to(index, to, size));
-                let term = Dim::sym(emit.fresh(Var::Lane(index)));
-                let start = &run.before + &Dim::sym(emit.fresh(Var::Scalar(index)));
-                emit.with_lanes(size, mask, &mut |emit| {
-                    let term = [&run.outer[..], std::slice::from_ref(&term)].concat();
-                    let mut groups = Vec::new();
-                    for group in lanes.chunks(size as usize) {
-                        let mut rows = Vec::with_capacity(size as usize);
-                        for lane in group {
-                            let (operand, at) = element(emit, lane, &term);
-                            let value = emit.value(operand, &at)?;
-                            rows.push(emit.b.splat(value, size));
-                        }
-                        let zero =
-                            if dtype.is_float() { emit.b.float(dtype, 0.0) } else { emit.b.int(dtype, 0) };
-                        rows.resize(size as usize, emit.b.splat(zero, size));
-                        groups.push(emit.b.transposed(rows));
-                    }
-                    for t in 0..size {
-                        for (g, group) in groups.iter().enumerate() {
-                            let position = &start + &Dim::constant(t.into());
-                            let offset = panel.offset(&position, lanes.len(), g * size as usize);
-                            let offset = emit.scalar_index(&offset)?;
-                            emit.b.store(panel.buf, offset, group[t as usize], None);
-                        }
-                    }
-                    Ok(())
-                })?;
-                emit.b.close_loop(Vec::new());
-            }
-            Ok(())
-        })
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Packs as many terms as a register has lanes, of no more rows or columns than that, from one index of a run on.
+    ///
+    /// Each term of the panel has `width` elements, those of the square from `at` on.
+    fn turned_square(
+        &mut self,
+        product: &Product<'_>,
+        (group, (width, at)): (&[Dim], (usize, usize)),
+        (run, index): (&Run, Val),
+        panel: &Panels,
+        element: Element<'_, 'a>,
+    ) -> Result<(), Bug> {
+        let size = self.lanes;
+        let dtype = self.graph.ty(product.node).dtype;
+        let term = Dim::sym(self.fresh(Var::Lane(index)));
+        let term = [&run.outer[..], std::slice::from_ref(&term)].concat();
+        let start = &run.before + &Dim::sym(self.fresh(Var::Scalar(index)));
+        let mut rows = Vec::with_capacity(size as usize);
+        for lane in group {
+            let (operand, at) = element(self, lane, &term);
+            let value = self.value(operand, &at)?;
+            rows.push(self.b.splat(value, size));
+        }
+        let zero = if dtype.is_float() { self.b.float(dtype, 0.0) } else { self.b.int(dtype, 0) };
+        rows.resize(size as usize, self.b.splat(zero, size));
+        for (t, term) in self.b.transposed(rows).into_iter().enumerate() {
+            let offset = panel.offset(&(&start + &Dim::constant(t as i64)), width, at);
+            let offset = self.scalar_index(&offset)?;
+            self.b.store(panel.buf, offset, term, None);
+        }
+        Ok(())
     }
 
     /// Makes `body` with vectors of `lanes` lanes, of which those in `tail` exist.

@@ -79,6 +79,7 @@ impl Emit<'_> {
     pub(super) fn tile(&mut self, product: &Product<'_>, tile: &Tile<'_>) -> Result<(), Bug> {
         let memo = mem::take(&mut self.memo);
         let indices = self.indices(product, tile);
+        self.ask_ahead(product, tile, &indices)?;
         let sums = self.add_terms(
             product,
             tile,
