@@ -166,7 +166,7 @@ impl<'f> Covers<'f> {
         if dim.terms().iter().all(|(monomial, factor)| *factor > 0 && is_plain(monomial)) {
             self.sums.push(dim.clone());
         }
-        for (atom, _) in dim.terms().iter().flat_map(|(monomial, _)| &monomial.0) {
+        for (atom, _) in dim.terms().iter().flat_map(|(monomial, _)| monomial.0.iter()) {
             if let Some((a, b)) = operands(atom) {
                 self.add(a);
                 self.add(b);

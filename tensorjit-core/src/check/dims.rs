@@ -241,10 +241,10 @@ impl Checker<'_> {
 
 /// `(a, q)` where a difference is `a - q * (a / q)` or its negative.
 fn divisibility(difference: &Dim) -> Option<(Dim, Dim)> {
-    difference.terms().iter().flat_map(|(monomial, _)| &monomial.0).find_map(|(atom, power)| {
+    difference.terms().iter().flat_map(|(monomial, _)| monomial.0.iter()).find_map(|(atom, power)| {
         let Atom::FloorDiv(value, divisor) = atom else { return None };
-        let rest = &**value - &(&**divisor * &Dim::atom(atom.clone()));
+        let rest = value - &(divisor * &Dim::atom(atom.clone()));
         let found = *power == 1 && (*difference == rest || *difference == -&rest);
-        found.then(|| ((**value).clone(), (**divisor).clone()))
+        found.then(|| (value.clone(), divisor.clone()))
     })
 }

@@ -13,7 +13,7 @@ pub(super) fn graded(a: &Monomial, b: &Monomial) -> Ordering {
     };
     let by_degree = |all: bool| degree(a, all).cmp(&degree(b, all));
     by_degree(false).then_with(|| by_degree(true)).then_with(|| {
-        for ((atom_a, power_a), (atom_b, power_b)) in a.0.iter().zip(&b.0) {
+        for ((atom_a, power_a), (atom_b, power_b)) in a.0.iter().zip(b.0.iter()) {
             // More of an earlier atom is larger.
             match atom_b.cmp(atom_a).then(power_a.cmp(power_b)) {
                 Ordering::Equal => {}
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn graded_order_respects_products() {
         let atom = |i| match i {
-            2 => Atom::FloorDiv(Box::new(Dim::sym(Sym(0))), Box::new(Dim::sym(Sym(1)))),
+            2 => Atom::FloorDiv(Dim::sym(Sym(0)), Dim::sym(Sym(1))),
             _ => Atom::Sym(Sym(i)),
         };
         let monomials: Vec<Monomial> = (0..27)

@@ -182,7 +182,7 @@ impl Facts {
     fn show_bare(&self, dim: &Dim) -> String {
         let text = self.show(dim);
         if let [(monomial, 1)] = dim.terms()
-            && let [(Atom::Mod(..), 1)] = monomial.0.as_slice()
+            && let [(Atom::Mod(..), 1)] = &*monomial.0
             && let Some(bare) = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'))
         {
             return bare.to_string();

@@ -1,8 +1,11 @@
 //! The polynomial normal form and its arithmetic.
+//!
+//! Terms and factors are shared: the scheduler copies expressions all the time and changes none.
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::ops;
+use std::sync::Arc;
 
 /// A dimension symbol, or a loop variable in an index expression: an index into a table kept elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -14,27 +17,27 @@ pub enum Atom {
     /// A symbol.
     Sym(Sym),
     /// Quotient rounded down; the divisor is positive.
-    FloorDiv(Box<Dim>, Box<Dim>),
+    FloorDiv(Dim, Dim),
     /// Quotient rounded up; the divisor is positive.
-    CeilDiv(Box<Dim>, Box<Dim>),
+    CeilDiv(Dim, Dim),
     /// Remainder of the division rounded down; the divisor is positive.
-    Mod(Box<Dim>, Box<Dim>),
+    Mod(Dim, Dim),
     /// The smaller one; the operands are ordered.
-    Min(Box<Dim>, Box<Dim>),
+    Min(Dim, Dim),
     /// The larger one; the operands are ordered.
-    Max(Box<Dim>, Box<Dim>),
+    Max(Dim, Dim),
 }
 
 /// A product of atoms with their powers, in order; the empty product is one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Monomial(pub Vec<(Atom, u32)>);
+pub struct Monomial(pub Arc<[(Atom, u32)]>);
 
 /// A polynomial with integer coefficients, its terms in order and none of them zero.
 ///
 /// Coefficients saturate; one that leaves the range of `i64` is refused where a program is made of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Dim {
-    terms: Vec<(Monomial, i128)>,
+    terms: Arc<[(Monomial, i128)]>,
 }
 
 impl Dim {
@@ -50,7 +53,7 @@ impl Dim {
 
     /// One atom.
     pub fn atom(atom: Atom) -> Dim {
-        Dim { terms: vec![(Monomial(vec![(atom, 1)]), 1)] }
+        Dim { terms: Arc::new([(Monomial(Arc::new([(atom, 1)])), 1)]) }
     }
 
     /// Sums like terms and drops zeros.
@@ -67,7 +70,7 @@ impl Dim {
             });
         }
         terms.retain(|(_, c)| *c != 0);
-        Dim { terms }
+        Dim { terms: terms.into() }
     }
 
     /// The terms in order.
@@ -77,7 +80,7 @@ impl Dim {
 
     /// Its value, where it has no symbol and fits.
     pub fn as_const(&self) -> Option<i64> {
-        match self.terms.as_slice() {
+        match &*self.terms {
             [] => Some(0),
             [(monomial, c)] if monomial.0.is_empty() => i64::try_from(*c).ok(),
             _ => None,
@@ -91,8 +94,8 @@ impl Dim {
 
     /// The symbol, where it is nothing else.
     pub fn as_sym(&self) -> Option<Sym> {
-        match self.terms.as_slice() {
-            [(Monomial(factors), 1)] => match factors.as_slice() {
+        match &*self.terms {
+            [(Monomial(factors), 1)] => match &**factors {
                 [(Atom::Sym(sym), 1)] => Some(*sym),
                 _ => None,
             },
@@ -115,7 +118,7 @@ impl Dim {
         match (self.as_const(), divisor.as_const()) {
             (Some(a), Some(b)) if b > 0 => Dim::constant(a.rem_euclid(b)),
             _ if self.exact_quotient(divisor).is_some() => Dim::constant(0),
-            _ => Dim::atom(Atom::Mod(Box::new(self.clone()), Box::new(divisor.clone()))),
+            _ => Dim::atom(Atom::Mod(self.clone(), divisor.clone())),
         }
     }
 
@@ -131,9 +134,9 @@ impl Dim {
 
     /// `self / divisor` where it is a polynomial: the divisor is one term that divides every term.
     pub fn exact_quotient(&self, divisor: &Dim) -> Option<Dim> {
-        let [(by, by_coefficient)] = divisor.terms.as_slice() else { return None };
+        let [(by, by_coefficient)] = &*divisor.terms else { return None };
         let mut terms = Vec::with_capacity(self.terms.len());
-        for (monomial, coefficient) in &self.terms {
+        for (monomial, coefficient) in self.terms.iter() {
             if coefficient % by_coefficient != 0 {
                 return None;
             }
@@ -145,9 +148,9 @@ impl Dim {
     /// Replaces every symbol for which `image` gives a value, inside atoms too.
     pub fn substitute(&self, image: &dyn Fn(Sym) -> Option<Dim>) -> Dim {
         let mut sum = Dim::default();
-        for (monomial, coefficient) in &self.terms {
+        for (monomial, coefficient) in self.terms.iter() {
             let mut product = Dim::from_terms([(Monomial::default(), *coefficient)]);
-            for (atom, power) in &monomial.0 {
+            for (atom, power) in monomial.0.iter() {
                 let value = atom.substitute(image);
                 for _ in 0..*power {
                     product = &product * &value;
@@ -168,7 +171,7 @@ impl Dim {
     }
 
     fn visit_symbols(&self, visit: &mut dyn FnMut(Sym)) {
-        for (atom, _) in self.terms.iter().flat_map(|(monomial, _)| &monomial.0) {
+        for (atom, _) in self.terms.iter().flat_map(|(monomial, _)| monomial.0.iter()) {
             match atom {
                 Atom::Sym(sym) => visit(*sym),
                 Atom::FloorDiv(a, b)
@@ -186,13 +189,13 @@ impl Dim {
     /// `(a, b)` where `self = a * sym + b` and `sym` is in neither, not even inside an atom.
     pub fn linear_in(&self, sym: Sym) -> Option<(Dim, Dim)> {
         let (mut scale, mut rest) = (Vec::new(), Vec::new());
-        for (monomial, coefficient) in &self.terms {
-            let part = Dim { terms: vec![(monomial.clone(), *coefficient)] };
+        for (monomial, coefficient) in self.terms.iter() {
+            let part = Dim { terms: Arc::new([(monomial.clone(), *coefficient)]) };
             match part.exact_quotient(&Dim::sym(sym)) {
                 Some(quotient) if quotient.symbols().contains(&sym) => return None,
-                Some(quotient) => scale.extend(quotient.terms),
+                Some(quotient) => scale.extend_from_slice(&quotient.terms),
                 None if part.symbols().contains(&sym) => return None,
-                None => rest.extend(part.terms),
+                None => rest.extend_from_slice(&part.terms),
             }
         }
         Some((Dim::from_terms(scale), Dim::from_terms(rest)))
@@ -201,9 +204,9 @@ impl Dim {
     /// Its value for given symbols, `None` on overflow, a missing symbol or a divisor that is not positive.
     pub fn eval(&self, value: &dyn Fn(Sym) -> Option<i64>) -> Option<i64> {
         let mut sum: i64 = 0;
-        for (monomial, coefficient) in &self.terms {
+        for (monomial, coefficient) in self.terms.iter() {
             let mut product = i64::try_from(*coefficient).ok()?;
-            for (atom, power) in &monomial.0 {
+            for (atom, power) in monomial.0.iter() {
                 let factor = atom.eval(value)?;
                 for _ in 0..*power {
                     product = product.checked_mul(factor)?;
@@ -214,30 +217,25 @@ impl Dim {
         Some(sum)
     }
 
-    fn divide(
-        &self,
-        divisor: &Dim,
-        atom: fn(Box<Dim>, Box<Dim>) -> Atom,
-        exact: fn(i128, i128) -> i128,
-    ) -> Dim {
+    fn divide(&self, divisor: &Dim, atom: fn(Dim, Dim) -> Atom, exact: fn(i128, i128) -> i128) -> Dim {
         match (self.as_const(), divisor.as_const()) {
             (_, Some(1)) => self.clone(),
             (Some(a), Some(b)) if b > 0 => {
                 Dim::from_terms([(Monomial::default(), exact(a.into(), b.into()))])
             }
-            _ => self
-                .exact_quotient(divisor)
-                .unwrap_or_else(|| Dim::atom(atom(Box::new(self.clone()), Box::new(divisor.clone())))),
+            _ => {
+                self.exact_quotient(divisor).unwrap_or_else(|| Dim::atom(atom(self.clone(), divisor.clone())))
+            }
         }
     }
 
-    fn extremum(&self, other: &Dim, atom: fn(Box<Dim>, Box<Dim>) -> Atom, exact: fn(i64, i64) -> i64) -> Dim {
+    fn extremum(&self, other: &Dim, atom: fn(Dim, Dim) -> Atom, exact: fn(i64, i64) -> i64) -> Dim {
         match (self.as_const(), other.as_const()) {
             (Some(a), Some(b)) => Dim::constant(exact(a, b)),
             _ if self == other => self.clone(),
             _ => {
                 let (low, high) = if self <= other { (self, other) } else { (other, self) };
-                Dim::atom(atom(Box::new(low.clone()), Box::new(high.clone())))
+                Dim::atom(atom(low.clone(), high.clone()))
             }
         }
     }
@@ -289,26 +287,26 @@ impl Atom {
 
 impl Monomial {
     fn times(&self, other: &Monomial) -> Monomial {
-        let mut factors = self.0.clone();
-        for (atom, power) in &other.0 {
+        let mut factors = self.0.to_vec();
+        for (atom, power) in other.0.iter() {
             match factors.iter_mut().find(|(a, _)| a == atom) {
                 Some((_, p)) => *p += power,
                 None => factors.push((atom.clone(), *power)),
             }
         }
         factors.sort();
-        Monomial(factors)
+        Monomial(factors.into())
     }
 
     /// The quotient by `other`, where it divides.
     fn without(&self, other: &Monomial) -> Option<Monomial> {
-        let mut factors = self.0.clone();
-        for (atom, power) in &other.0 {
+        let mut factors = self.0.to_vec();
+        for (atom, power) in other.0.iter() {
             let (_, p) = factors.iter_mut().find(|(a, p)| a == atom && p >= power)?;
             *p -= power;
         }
         factors.retain(|(_, p)| *p > 0);
-        Some(Monomial(factors))
+        Some(Monomial(factors.into()))
     }
 }
 
@@ -321,8 +319,11 @@ impl From<i64> for Dim {
 impl ops::Add for &Dim {
     type Output = Dim;
     fn add(self, other: &Dim) -> Dim {
+        let (mut left, mut right) = (&*self.terms, &*other.terms);
+        if left.is_empty() || right.is_empty() {
+            return if left.is_empty() { other.clone() } else { self.clone() };
+        }
         // Both are in order: one pass merges them.
-        let (mut left, mut right) = (self.terms.as_slice(), other.terms.as_slice());
         let mut terms = Vec::with_capacity(left.len() + right.len());
         while let ([a, left_rest @ ..], [b, right_rest @ ..]) = (left, right) {
             match a.0.cmp(&b.0) {
@@ -345,7 +346,7 @@ impl ops::Add for &Dim {
         }
         terms.extend_from_slice(left);
         terms.extend_from_slice(right);
-        Dim { terms }
+        Dim { terms: terms.into() }
     }
 }
 
@@ -366,8 +367,10 @@ impl ops::Sub for &Dim {
 impl ops::Mul for &Dim {
     type Output = Dim;
     fn mul(self, other: &Dim) -> Dim {
-        match (self.terms.as_slice(), other.terms.as_slice()) {
+        match (&*self.terms, &*other.terms) {
             ([], _) | (_, []) => Dim::default(),
+            ([(one, 1)], _) if one.0.is_empty() => other.clone(),
+            (_, [(one, 1)]) if one.0.is_empty() => self.clone(),
             ([(one, factor)], terms) | (terms, [(one, factor)]) if one.0.is_empty() => {
                 Dim { terms: terms.iter().map(|(m, c)| (m.clone(), c.saturating_mul(*factor))).collect() }
             }
@@ -404,7 +407,7 @@ impl fmt::Display for Shown<'_> {
                 write!(f, "{magnitude}")?;
                 first = false;
             }
-            for (atom, power) in &monomial.0 {
+            for (atom, power) in monomial.0.iter() {
                 for _ in 0..*power {
                     if !first {
                         write!(f, "*")?;

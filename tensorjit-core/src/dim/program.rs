@@ -45,7 +45,7 @@ fn push_dim(dim: &Dim, program: &mut Vec<DimOp>) -> Result<(), TooLarge> {
             program.push(DimOp::Const(magnitude));
             pushed = true;
         }
-        for (atom, power) in &monomial.0 {
+        for (atom, power) in monomial.0.iter() {
             for _ in 0..*power {
                 push_atom(atom, program)?;
                 if pushed {

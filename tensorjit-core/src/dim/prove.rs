@@ -133,7 +133,7 @@ impl Solver {
         let mut sum = Dim::default();
         for (monomial, coefficient) in dim.terms() {
             let mut product = constant(*coefficient);
-            for (atom, power) in &monomial.0 {
+            for (atom, power) in monomial.0.iter() {
                 let low = self.atom_range(atom).low.unwrap_or(0);
                 let value = &Dim::atom(atom.clone()) + &constant(low);
                 for _ in 0..*power {
@@ -228,7 +228,7 @@ impl Solver {
         let mut sum = Dim::default();
         for (monomial, coefficient) in dim.terms() {
             let mut product = constant(*coefficient);
-            for (atom, power) in &monomial.0 {
+            for (atom, power) in monomial.0.iter() {
                 let value = self.simplify_atom(atom);
                 for _ in 0..*power {
                     product = &product * &value;
@@ -282,9 +282,9 @@ impl Solver {
             return quotient;
         }
         if let ([(monomial, 1)], true) = (rest.terms(), self.nonneg(&(b - &Dim::constant(1))))
-            && let [(Atom::FloorDiv(inner, by), 1)] = monomial.0.as_slice()
+            && let [(Atom::FloorDiv(inner, by), 1)] = &*monomial.0
         {
-            return &quotient + &self.floor_div(inner, &(&**by * b));
+            return &quotient + &self.floor_div(inner, &(by * b));
         }
         let (rest, b) = self.cancel(&rest, b);
         &quotient + &rest.floor_div(&b)
@@ -333,14 +333,12 @@ impl Solver {
         let mut sum = Dim::default();
         for (monomial, coefficient) in dim.terms() {
             let mut product = constant(*coefficient);
-            for (atom, power) in &monomial.0 {
+            for (atom, power) in monomial.0.iter() {
                 let value = match rebuild(atom, &mut |inner| self.by_floor(inner)) {
                     value if value.terms().len() != 1 => value,
-                    value => match value.terms()[0].0.0.as_slice() {
-                        [(Atom::Mod(a, b), 1)] => &**a - &(&**b * &self.floor_div(a, b)),
-                        [(Atom::CeilDiv(a, b), 1)] => {
-                            self.floor_div(&(&(&**a + &**b) - &Dim::constant(1)), b)
-                        }
+                    value => match value.terms()[0].0.0.as_ref() {
+                        [(Atom::Mod(a, b), 1)] => a - &(b * &self.floor_div(a, b)),
+                        [(Atom::CeilDiv(a, b), 1)] => self.floor_div(&(&(a + b) - &Dim::constant(1)), b),
                         _ => value,
                     },
                 };
@@ -372,16 +370,16 @@ fn definition(atom: &Atom) -> Vec<Dim> {
         Atom::Sym(_) => Vec::new(),
         // b*floor(a / b) <= a <= b*floor(a / b) + b - 1
         Atom::FloorDiv(a, b) => {
-            let rest = &**a - &(&**b * &this);
-            vec![rest.clone(), &(&**b - &one) - &rest]
+            let rest = a - &(b * &this);
+            vec![rest.clone(), &(b - &one) - &rest]
         }
         // a <= b*ceil(a / b) <= a + b - 1
         Atom::CeilDiv(a, b) => {
-            let excess = &(&**b * &this) - &**a;
-            vec![excess.clone(), &(&**b - &one) - &excess]
+            let excess = &(b * &this) - a;
+            vec![excess.clone(), &(b - &one) - &excess]
         }
-        Atom::Mod(_, b) => vec![&(&**b - &one) - &this],
-        Atom::Min(a, b) => vec![&**a - &this, &**b - &this],
-        Atom::Max(a, b) => vec![&this - &**a, &this - &**b],
+        Atom::Mod(_, b) => vec![&(b - &one) - &this],
+        Atom::Min(a, b) => vec![a - &this, b - &this],
+        Atom::Max(a, b) => vec![&this - a, &this - b],
     }
 }

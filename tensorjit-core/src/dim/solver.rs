@@ -170,12 +170,12 @@ impl Solver {
             [(one, constant), term] if one.0.is_empty() => (*constant, term),
             _ => return false,
         };
-        let [(Atom::Mod(dividend, divisor), 1)] = monomial.0.as_slice() else { return false };
+        let [(Atom::Mod(dividend, divisor), 1)] = &*monomial.0 else { return false };
         if constant % coefficient != 0 {
             return false;
         }
         let Ok(residue) = i64::try_from(-(constant / coefficient)) else { return false };
-        let (dividend, divisor) = ((**dividend).clone(), (**divisor).clone());
+        let (dividend, divisor) = (dividend.clone(), divisor.clone());
         if residue < 0 || divisor.as_const().is_some_and(|divisor| residue >= divisor) {
             return false;
         }
@@ -323,7 +323,7 @@ fn expand_quotient(dim: &Dim, quotient: &Quotient) -> Dim {
     for (monomial, coefficient) in dim.terms() {
         let mut rest = Dim::from_terms([(Monomial::default(), *coefficient)]);
         let mut power_of_sym = 0;
-        for (atom, power) in &monomial.0 {
+        for (atom, power) in monomial.0.iter() {
             let value = match atom {
                 Atom::Sym(s) if s == sym => {
                     power_of_sym = *power;

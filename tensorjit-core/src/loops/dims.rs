@@ -52,7 +52,7 @@ impl Builder {
 
     fn term(&mut self, monomial: &Monomial, coefficient: i64, symbol: Symbol<'_>) -> Result<Val, Bug> {
         let mut product: Option<Val> = None;
-        for (atom, power) in &monomial.0 {
+        for (atom, power) in monomial.0.iter() {
             let factor = self.atom(atom, symbol)?;
             for _ in 0..*power {
                 product = Some(match product {

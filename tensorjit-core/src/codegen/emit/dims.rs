@@ -61,7 +61,7 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     fn product(&self, monomial: &Monomial) -> Result<IntValue<'ctx>, Bug> {
         let mut product = self.index(1);
-        for (atom, power) in &monomial.0 {
+        for (atom, power) in monomial.0.iter() {
             let factor = self.atom(atom)?;
             for _ in 0..*power {
                 product = self.builder.build_int_mul(product, factor, "")?;

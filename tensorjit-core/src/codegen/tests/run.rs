@@ -180,9 +180,9 @@ fn arena_offsets_are_evaluated() {
         n().floor_div(&m()),
         n().ceil_div(&m()),
         n().modulo(&m()),
-        Dim::atom(Atom::FloorDiv(Box::new(shifted.clone()), Box::new(three()))),
-        Dim::atom(Atom::CeilDiv(Box::new(shifted.clone()), Box::new(three()))),
-        Dim::atom(Atom::Mod(Box::new(shifted), Box::new(three()))),
+        Dim::atom(Atom::FloorDiv(shifted.clone(), three())),
+        Dim::atom(Atom::CeilDiv(shifted.clone(), three())),
+        Dim::atom(Atom::Mod(shifted, three())),
         n().minimum(&m()),
         n().maximum(&m()),
     ];
