@@ -11,7 +11,7 @@ use crate::dim::Dim;
 use crate::graph::ops::broadcast::Broadcast;
 use crate::graph::ops::contract::Contract;
 use crate::graph::ops::permute::Permute;
-use crate::graph::{Node, NodeId, Op};
+use crate::graph::{Node, NodeId, Op, Type};
 
 /// The rules of this family.
 pub(super) const RULES: &[Rule] = &[
@@ -24,6 +24,11 @@ pub(super) const RULES: &[Rule] = &[
         name: "permute_contract_batch",
         equation: "permute(contract(x, y)) = contract(broadcast(y), x), where the first axes of x stay first and its others come behind those of y: the former are batches",
         apply: permute_contract_batch,
+    },
+    Rule {
+        name: "contract_few_columns",
+        equation: "contract(x, y) = permute(contract(y, x)), where the last axis of x makes vectors and that of y none",
+        apply: contract_few_columns,
     },
 ];
 
@@ -64,20 +69,44 @@ fn permute_contract(rewriter: &mut Rewriter, op: &Op, inputs: &[NodeId]) -> Resu
     };
     let order = (0..batch).chain(batch + left..batch + left + right).chain(batch..batch + left);
     // The taps of a kernel, say, make no vectors, where the other operand's axis may.
-    let last = |axes: Vec<usize>, side: usize| {
-        axes.last().map(|axis| rewriter.ty(operands[side]).shape[*axis].clone())
-    };
-    let few = |extent: Option<Dim>| {
-        extent.and_then(|extent| extent.as_const()).is_some_and(|extent| extent < FEW_COLUMNS)
-    };
-    let rank = |side: usize| rewriter.ty(operands[side]).rank();
-    let (of_left, of_right) = (last(contract.free_left(rank(0)), 0), last(contract.free_right(rank(1)), 1));
-    if !permute.axes.iter().copied().eq(order) || left > 1 && few(of_left) && !few(of_right) {
+    let few = few_columns(rewriter, &contract, operands);
+    if !permute.axes.iter().copied().eq(order) || left > 1 && few[0] && !few[1] {
         return Ok(None);
     }
+    turned_round(rewriter, &contract, operands).map(Some)
+}
+
+fn contract_few_columns(rewriter: &mut Rewriter, op: &Op, inputs: &[NodeId]) -> Result<Option<NodeId>, Bug> {
+    let (Op::Contract(contract), [x, y]) = (op, inputs) else { return Ok(None) };
+    let ranks = [*x, *y].map(|id| rewriter.ty(id).rank());
+    let (left, right) = (contract.free_left(ranks[0]), contract.free_right(ranks[1]));
+    // A short axis in memory may be one with that before it.
+    let [_, .., last] = right[..] else { return Ok(None) };
+    let is_short = few_columns(rewriter, contract, [*x, *y]) == [false, true];
+    if left.is_empty() || !is_short || is_innermost(rewriter, *y, last) {
+        return Ok(None);
+    }
+    let product = turned_round(rewriter, contract, [*x, *y])?;
+    let (batch, behind) = (contract.batch.len(), contract.batch.len() + right.len());
+    let axes = (0..batch).chain(behind..behind + left.len()).chain(batch..behind).collect();
+    rewriter.make(Op::Permute(Permute { axes }), &[product]).map(Some)
+}
+
+/// Whether the last axes that the operands have alone make no vectors.
+fn few_columns(rewriter: &Rewriter, contract: &Contract, operands: [NodeId; 2]) -> [bool; 2] {
+    let [left, right] = operands.map(|id| rewriter.ty(id));
+    let few = |ty: &Type, axes: Vec<usize>| {
+        let extent = axes.last().and_then(|axis| ty.shape[*axis].as_const());
+        extent.is_some_and(|extent| extent < FEW_COLUMNS)
+    };
+    [few(left, contract.free_left(left.rank())), few(right, contract.free_right(right.rank()))]
+}
+
+/// The product with its operands in the other order.
+fn turned_round(rewriter: &mut Rewriter, contract: &Contract, [x, y]: [NodeId; 2]) -> Result<NodeId, Bug> {
     let swap = |pairs: &[(usize, usize)]| pairs.iter().map(|(left, right)| (*right, *left)).collect();
     let swapped = Contract { batch: swap(&contract.batch), sum: swap(&contract.sum) };
-    rewriter.make(Op::Contract(swapped), &[operands[1], operands[0]]).map(Some)
+    rewriter.make(Op::Contract(swapped), &[y, x])
 }
 
 fn permute_contract_batch(

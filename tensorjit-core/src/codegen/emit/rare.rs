@@ -166,13 +166,12 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
 /// The number of instructions; none where some touch memory or call.
 fn pure_size(block: &Block) -> Option<usize> {
     block.insts.iter().try_fold(0, |sum, inst| {
-        let touches = match inst {
-            Inst::Load { .. } | Inst::Gather { .. } | Inst::Store { .. } | Inst::Prefetch { .. } => true,
-            Inst::Symbol(..) | Inst::Parallel(_) | Inst::Enter(_) | Inst::Call { .. } => true,
-            _ => false,
-        };
-        if touches {
-            return None;
+        match inst {
+            Inst::Load { .. } | Inst::Gather { .. } | Inst::Store { .. } | Inst::Prefetch { .. } => {
+                return None;
+            }
+            Inst::Symbol(..) | Inst::Parallel(_) | Inst::Enter(_) | Inst::Call { .. } => return None,
+            _ => {}
         }
         inst.blocks().try_fold(sum + 1, |sum, block| Some(sum + pure_size(block)?))
     })

@@ -11,6 +11,7 @@ use crate::graph::ops::permute::Permute;
 use crate::graph::ops::reduce::{Reduce, ReduceKind};
 use crate::graph::ops::reshape::Reshape;
 use crate::graph::ops::slice::{Range, Slice};
+use crate::graph::ops::window::Window;
 use crate::graph::sketch::{Sketch, dim, floats, m, n};
 use crate::graph::table::Ew;
 use crate::graph::{NodeId, Op, Type};
@@ -358,6 +359,24 @@ pub(super) fn cases() -> Vec<(&'static str, Build, &'static str)> {
              %2 = broadcast %0, shape = [N, 2, M], axes = [0, 2] : f64[N, 2, M]; \
              %3 = broadcast %1, shape = [N, 2, N, M], axes = [2, 3] : f64[N, 2, N, M]; \
              %4 = contract %3, %2, batch = [(0, 0)], sum = [(1, 1)] : f64[N, N, M, M] -> %4",
+        ),
+        (
+            "contract_few_columns",
+            |s, [x, y, _]| {
+                let y = padded(s, y);
+                let shape = vec![&n() + &dim(3), m(), dim(3)];
+                let y = s.add(Op::Broadcast(Broadcast { shape, axes: vec![0, 1] }), &[y]);
+                let extent = &n() + &dim(1);
+                let taps = Window { axis: 0, taps: 2, stride: 1, dilation: 1, extent, inverse: false };
+                let y = s.add(Op::Window(taps), &[y]);
+                s.add(Op::Contract(Contract { batch: vec![], sum: vec![(1, 1)] }), &[x, y])
+            },
+            "%0 = input 0 : f64[N, M]; %1 = input 1 : f64[N, M]; %2 = constant 0.0 : f64; \
+             %3 = pad %1, %2, [1 gap 0 extent N + 3, 0 gap 0 extent M] : f64[N + 3, M]; \
+             %4 = broadcast %3, shape = [N + 3, M, 3], axes = [0, 1] : f64[N + 3, M, 3]; \
+             %5 = window %4, axis = 0, taps = 2, stride = 1, dilation = 1, extent = N + 1 : f64[N + 1, M, 3]; \
+             %6 = contract %5, %0, batch = [], sum = [(1, 1)] : f64[N + 1, 3, N]; \
+             %7 = permute %6, axes = [2, 0, 1] : f64[N, N + 1, 3] -> %7",
         ),
         (
             "reduce_unit",
