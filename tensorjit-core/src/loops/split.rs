@@ -72,9 +72,15 @@ pub fn part_symbol(symbol: &str, part: u32) -> String {
 const PART_OF: &str = ".part";
 
 /// Parts of a function by number, no two of them equal.
+///
+/// Parts that differ in nothing but in which of their buffers share a memory are one, whose buffers share one where
+/// those of any of them do: it may then be called for all.
 #[derive(Debug, Default)]
 pub struct Pool {
+    /// Their buffers lie in no memory yet.
     parts: Vec<Kernel>,
+    /// The memory of each buffer, by part.
+    memories: Vec<Vec<u32>>,
     /// Texts, which tell 0 from -0, are made only of parts that others may equal.
     texts: BTreeMap<u32, String>,
     /// Numbers of parts that may be equal.
@@ -83,7 +89,7 @@ pub struct Pool {
 
 impl Pool {
     /// The number of a kernel among the parts, which it joins where none is equal.
-    fn number(&mut self, kernel: Kernel) -> u32 {
+    fn number(&mut self, kernel: Kernel, memories: Vec<u32>) -> u32 {
         let key = (size(&kernel.body), kernel.types.len(), kernel.buffers.len());
         let others = self.alike.entry(key).or_default();
         if !others.is_empty() {
@@ -93,12 +99,14 @@ impl Pool {
                 *self.texts.entry(*other).or_insert_with(|| part.to_string()) == text
             };
             if let Some(equal) = others.iter().copied().find(|other| is_equal(other)) {
+                share(&mut self.memories[equal as usize], &memories);
                 return equal;
             }
         }
         let number = self.parts.len() as u32;
         others.push(number);
         self.parts.push(kernel);
+        self.memories.push(memories);
         number
     }
 
@@ -106,17 +114,38 @@ impl Pool {
     pub fn add(&mut self, kernel: &Kernel) -> Vec<(u32, Vec<Buf>)> {
         let outline = Outline::new(kernel);
         let mut add = |segment: &Vec<usize>| {
-            let Copy { kernel, buffers } = Copy::new(kernel, &outline, segment);
-            (self.number(kernel), buffers)
+            let Copy { kernel, buffers, memories } = Copy::new(kernel, &outline, segment);
+            (self.number(kernel, memories), buffers)
         };
         outline.segments().iter().map(&mut add).collect()
+    }
+
+    /// The parts, by number.
+    fn into_parts(mut self) -> Vec<Kernel> {
+        for (part, memories) in self.parts.iter_mut().zip(self.memories) {
+            for (buffer, shared) in part.buffers.iter_mut().zip(memories) {
+                if let Place::Given { memory, .. } = &mut buffer.place {
+                    *memory = shared;
+                }
+            }
+        }
+        self.parts
+    }
+}
+
+/// Makes one of memories whose buffers share one in `other`.
+fn share(memories: &mut [u32], other: &[u32]) {
+    for (buffer, memory) in other.iter().enumerate() {
+        let first = other.iter().position(|earlier| earlier == memory).unwrap_or(buffer);
+        let (from, to) = (memories[buffer], memories[first]);
+        memories.iter_mut().filter(|memory| **memory == from).for_each(|memory| *memory = to);
     }
 }
 
 /// Cuts a kernel, which calls what is in the pool already, where that is worth it.
 pub fn split(kernel: Kernel, mut pool: Pool, limits: Limits) -> Parts {
     if size(&kernel.body) < limits.whole {
-        return Parts { entry: kernel, parts: pool.parts };
+        return Parts { entry: kernel, parts: pool.into_parts() };
     }
     let known = pool.parts.len();
     let outline = Outline::new(&kernel);
@@ -124,8 +153,8 @@ pub fn split(kernel: Kernel, mut pool: Pool, limits: Limits) -> Parts {
     let mut segments = Vec::new();
     for segment in outline.segments() {
         let part = (!segment.iter().any(calls)).then(|| {
-            let Copy { kernel, buffers } = Copy::new(&kernel, &outline, &segment);
-            (pool.number(kernel), buffers)
+            let Copy { kernel, buffers, memories } = Copy::new(&kernel, &outline, &segment);
+            (pool.number(kernel, memories), buffers)
         });
         segments.push((segment, part));
     }
@@ -136,7 +165,7 @@ pub fn split(kernel: Kernel, mut pool: Pool, limits: Limits) -> Parts {
         .for_each(|(number, _)| counts[*number as usize] += 1);
     let mut parts = Vec::new();
     let mut numbers = Vec::new();
-    for (number, (part, count)) in pool.parts.into_iter().zip(counts).enumerate() {
+    for (number, (part, count)) in pool.into_parts().into_iter().zip(counts).enumerate() {
         let worth = number < known || count > 1 || size(&part.body) >= limits.part;
         numbers.push(worth.then_some(parts.len() as u32));
         parts.extend(worth.then_some(part));
@@ -237,6 +266,8 @@ struct Copy {
     kernel: Kernel,
     /// What its buffers are in the whole.
     buffers: Vec<Buf>,
+    /// The memory of each buffer, which the kernel does not say yet.
+    memories: Vec<u32>,
 }
 
 impl Copy {
@@ -244,22 +275,24 @@ impl Copy {
         let mut copier = Copier::new(kernel, outline, Some(Vec::new()));
         copier.segment(segment);
         let buffers = copier.buffers.take().unwrap_or_default();
-        let mut memories: Vec<Option<u32>> = Vec::new();
-        let given = buffers.iter().zip(0..).map(|(buf, number)| {
+        let mut known: Vec<Option<u32>> = Vec::new();
+        let (mut given, mut memories) = (Vec::new(), Vec::new());
+        for (buf, number) in buffers.iter().zip(0..) {
             let Buffer { dtype, place } = &kernel.buffers[buf.0 as usize];
-            if let Place::Stack(bytes) = place {
-                return Buffer { dtype: *dtype, place: Place::Stack(*bytes) };
-            }
             let memory = place.memory();
-            let position = memories.iter().position(|other| *other == memory).unwrap_or_else(|| {
-                memories.push(memory);
-                memories.len() - 1
+            let position = known.iter().position(|other| *other == memory).unwrap_or_else(|| {
+                known.push(memory);
+                known.len() - 1
             });
-            Buffer { dtype: *dtype, place: Place::Given { number, memory: position as u32 } }
-        });
-        let given = given.collect();
+            memories.push(position as u32);
+            let place = match place {
+                Place::Stack(bytes) => Place::Stack(*bytes),
+                _ => Place::Given { number, memory: 0 },
+            };
+            given.push(Buffer { dtype: *dtype, place });
+        }
         let kernel = copier.finish(given);
-        Copy { kernel, buffers }
+        Copy { kernel, buffers, memories }
     }
 }
 
@@ -378,6 +411,20 @@ mod tests {
         })));
     }
 
+    #[test]
+    fn memories_are_one_where_they_are_in_either() {
+        for (own, other, all) in [
+            ([0, 1, 2, 3], [0, 1, 2, 3], [0, 1, 2, 3]),
+            ([0, 1, 2, 3], [0, 1, 0, 2], [0, 1, 0, 3]),
+            ([0, 1, 1, 2], [0, 0, 1, 1], [0, 0, 0, 0]),
+            ([0, 0, 1, 1], [0, 1, 2, 0], [0, 0, 0, 0]),
+        ] {
+            let mut memories = own;
+            share(&mut memories, &other);
+            assert_eq!(memories, all, "{own:?} {other:?}");
+        }
+    }
+
     /// The calls of the entry: part and buffers.
     fn calls(parts: &Parts) -> Vec<(u32, Vec<u32>)> {
         let calls = parts.entry.body.insts.iter().filter_map(|inst| match inst {
@@ -396,14 +443,18 @@ mod tests {
         let (one, zero, minus_zero) =
             (k.float(DType::F32, 1.0), k.float(DType::F32, 0.0), k.float(DType::F32, -0.0));
         add(&mut k, n, x, a, one);
-        add(&mut k, n, a, b, one); // Within one memory: another kernel.
+        add(&mut k, n, a, b, one); // Within one memory.
         add(&mut k, n, b, y, one);
         add(&mut k, n, x, a, zero);
         add(&mut k, n, x, a, minus_zero);
         let kernel = k.finish();
         let parts = split(kernel.clone(), Pool::default(), Limits::NONE);
-        let expected = [(0, [0, 2]), (1, [2, 3]), (0, [3, 1]), (2, [0, 2]), (3, [0, 2])];
+        let expected = [(0, [0, 2]), (0, [2, 3]), (0, [3, 1]), (1, [0, 2]), (2, [0, 2])];
         assert_eq!(calls(&parts), expected.map(|(part, buffers)| (part, buffers.to_vec())));
+        // The buffers of a part share a memory where those of one call do.
+        let share =
+            parts.parts.iter().map(|part| part.buffers[0].place.memory() == part.buffers[1].place.memory());
+        assert_eq!(share.collect::<Vec<_>>(), [true, false, false]);
         for kernel in parts.parts.iter().chain([&parts.entry]) {
             verify(kernel).expect("a legal kernel");
         }
