@@ -38,7 +38,7 @@ pub(super) fn linearize(
         Op::Solve(op) => op.linearize(site, tangents)?,
         Op::Determinant(op) => op.linearize(site, tangents)?,
         Op::Variable(_) => only(tangents)?,
-        Op::StopGradient => None,
+        Op::StopGradient => tangents.get(1).copied().flatten(),
         Op::Input(_)
         | Op::Constant(_)
         | Op::DimValue(_)

@@ -61,12 +61,21 @@ pub(super) fn hvp(checker: &mut Checker<'_>, call: &Call<'_>) -> Checked<Value> 
     })
 }
 
-/// `stop_gradient(x)`.
+/// `stop_gradient(x, instead)`.
 pub(super) fn stop_gradient(checker: &mut Checker<'_>, call: &Call<'_>) -> Checked<Value> {
-    let [Some(x)] = call.args.as_slice() else { return Err(lacking(checker, call)) };
-    let operand = checker.operand(&x.value, x.expr.span)?;
-    let shape = checker.shape(&operand);
-    Ok(checker.apply(Op::StopGradient, &[operand], shape, call.at)?.value())
+    let [Some(x), instead] = call.args.as_slice() else { return Err(lacking(checker, call)) };
+    let (operands, shape) = match instead {
+        Some(instead) => {
+            let (operands, shape) = checker.pair(call, x, instead)?;
+            (operands.to_vec(), shape)
+        }
+        None => {
+            let operand = checker.operand(&x.value, x.expr.span)?;
+            let shape = checker.shape(&operand);
+            (vec![operand], shape)
+        }
+    };
+    Ok(checker.apply(Op::StopGradient, &operands, shape, call.at)?.value())
 }
 
 /// The error of an argument that [`Checker::arguments`] should have demanded.

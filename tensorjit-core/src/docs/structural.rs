@@ -216,8 +216,8 @@ pub(super) const STRUCTURAL: &[Structural] = &[
         op: "stop_gradient",
         written: "`stop_gradient`",
         types: "any",
-        doc: "The identity.",
-        derivative: "0, as asked",
+        doc: "The first operand.",
+        derivative: "0 or that of the second operand, as asked",
     },
     Structural {
         variants: &["Derivative"],

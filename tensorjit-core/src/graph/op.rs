@@ -60,7 +60,7 @@ pub enum Op {
     Scatter(scatter::Scatter),
     /// A variable that the user named and differentiates by: the identity, never merged with another.
     Variable(u32),
-    /// The identity, whose derivative is zero.
+    /// The first operand, whose derivative is zero or, where there is a second operand, that of the second.
     StopGradient,
     /// A derivative that the autodiff stage replaces; no later stage sees one.
     Derivative(derivative::Derivative),
@@ -163,6 +163,7 @@ pub(super) fn infer(graph: &Graph, op: &Op, inputs: &[NodeId]) -> Result<Type, B
         Op::Scatter(op) => op.infer(facts, &types),
         Op::Variable(_) | Op::StopGradient => match types.as_slice() {
             [ty] => Ok((*ty).clone()),
+            [ty, instead] if *op == Op::StopGradient && ty.fits(facts, instead) => Ok((*ty).clone()),
             _ => Err(Bug::new("graph", "an identity takes one operand")),
         },
         Op::Derivative(op) => op.infer(facts, &types),

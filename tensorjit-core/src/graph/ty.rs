@@ -3,6 +3,7 @@
 use tensorjit_runtime::abi::DType;
 
 use crate::dim::Dim;
+use crate::dim::facts::Facts;
 
 /// The extents of a tensor, outermost axis first.
 pub type Shape = Vec<Dim>;
@@ -40,5 +41,12 @@ impl Type {
     /// The same element type with another shape.
     pub fn with_shape(&self, shape: impl Into<Shape>) -> Type {
         Type { dtype: self.dtype, shape: shape.into() }
+    }
+
+    /// Whether the facts make both the same type.
+    pub fn fits(&self, facts: &Facts, other: &Type) -> bool {
+        self.dtype == other.dtype
+            && self.rank() == other.rank()
+            && self.shape.iter().zip(&other.shape).all(|(a, b)| facts.same(a, b))
     }
 }

@@ -86,7 +86,7 @@ fn apply(
         Op::Determinant(op) => op.eval(env, operands, shape),
         Op::Lu(op) => op.eval(env, operands, shape),
         Op::Variable(_) | Op::StopGradient => match operands {
-            [operand] => Ok((*operand).clone()),
+            [operand, ..] => Ok((*operand).clone()),
             _ => Err(bug("an identity takes one operand")),
         },
         Op::Scan(_) | Op::Output(_) => Err(bug("a scan has several values")),

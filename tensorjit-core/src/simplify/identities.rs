@@ -12,7 +12,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "stop_gradient",
-        equation: "stop_gradient(x) = x",
+        equation: "stop_gradient(x) = stop_gradient(x, instead) = x",
         apply: |_, op, inputs| {
             Ok(if matches!(op, Op::StopGradient) { inputs.first().copied() } else { None })
         },

@@ -7,8 +7,9 @@ use super::super::derive::lacking;
 use super::super::report::Checked;
 use super::super::scope::Checker;
 use super::super::types::axes as counted_axes;
-use super::super::value::Value;
+use super::super::value::{Operand, Value};
 use crate::diag::{Diagnostic, Origin};
+use crate::dim::Dim;
 use crate::graph::Op;
 use crate::graph::ops::cumulate::{Cumulate, Running};
 
@@ -53,28 +54,42 @@ fn running(checker: &mut Checker<'_>, call: &Call<'_>, fold: Running) -> Checked
 /// `linear_recurrence(a, b, axis, reverse)`: `y[i] = a[i] * y[i - 1] + b[i]`, from 0.
 pub(in super::super) fn linear_recurrence(checker: &mut Checker<'_>, call: &Call<'_>) -> Checked<Value> {
     let [Some(a), Some(b), axis, reverse] = call.args.as_slice() else { return Err(lacking(checker, call)) };
-    let (left, right) = (checker.operand(&a.value, a.expr.span)?, checker.operand(&b.value, b.expr.span)?);
-    let operands = [(left, a.expr.span), (right, b.expr.span)];
-    let found = checker.unify(call.name, &operands, call.at)?;
-    if found.is_some_and(|found| found.dtype == DType::Bool) {
+    let (operands, shape) = checker.pair(call, a, b)?;
+    let is_bool = |operand: &Operand| {
+        checker.node_of(operand).is_some_and(|id| checker.graph.ty(id).dtype == DType::Bool)
+    };
+    if operands.iter().any(is_bool) {
         return checker.fail("element-type", call.at, format!("`{}` takes numbers, not `bool`", call.name));
     }
-    let [(left, _), (right, _)] = operands;
-    let (x, y) = (checker.shape(&left), checker.shape(&right));
-    let Ok(shape) = checker.join_shapes(&x, &y) else {
-        let shapes = format!("{} and {}", checker.show_shape(&x), checker.show_shape(&y));
-        let message = format!("the shapes of `{}` do not fit: {shapes}", call.name);
-        return checker.fail("shape-mismatch", call.at, message);
-    };
     let axis = checker.axis_or_only(axis.as_ref(), shape.len(), call.name, call.at)?;
     let reverse = checker.flag(reverse.as_ref(), "reverse")?;
-    let (left, right) = (checker.settled(left, found)?, checker.settled(right, found)?);
-    let (left, right) = (checker.expand(left, &shape, call.at)?, checker.expand(right, &shape, call.at)?);
     let op = Op::Cumulate(Cumulate { fold: Running::Linear, axis, reverse, exclusive: false });
-    Ok(checker.apply(op, &[left, right], shape, call.at)?.value())
+    Ok(checker.apply(op, &operands, shape, call.at)?.value())
 }
 
 impl Checker<'_> {
+    /// Two arguments of one element type, broadcast to one shape.
+    pub(in super::super) fn pair(
+        &mut self,
+        call: &Call<'_>,
+        a: &Arg<'_>,
+        b: &Arg<'_>,
+    ) -> Checked<([Operand; 2], Vec<Dim>)> {
+        let (left, right) = (self.operand(&a.value, a.expr.span)?, self.operand(&b.value, b.expr.span)?);
+        let operands = [(left, a.expr.span), (right, b.expr.span)];
+        let found = self.unify(call.name, &operands, call.at)?;
+        let [(left, _), (right, _)] = operands;
+        let (x, y) = (self.shape(&left), self.shape(&right));
+        let Ok(shape) = self.join_shapes(&x, &y) else {
+            let shapes = format!("{} and {}", self.show_shape(&x), self.show_shape(&y));
+            let message = format!("the shapes of `{}` do not fit: {shapes}", call.name);
+            return self.fail("shape-mismatch", call.at, message);
+        };
+        let (left, right) = (self.settled(left, found)?, self.settled(right, found)?);
+        let operands = [self.expand(left, &shape, call.at)?, self.expand(right, &shape, call.at)?];
+        Ok((operands, shape))
+    }
+
     /// The axis that an option names; the only one where it is missing.
     pub(super) fn axis_or_only(
         &mut self,

@@ -79,8 +79,8 @@ static TABLE: &[Builtin] = &[
         "How each element of `y` depends on that of a variable in its place.", jacobian::jacobian_diagonal),
     row("hessian_diagonal", &["y", "x"], 2, "hessian_diagonal(y, x)",
         "The second derivatives of a float scalar by each element of a variable alone.", jacobian::hessian_diagonal),
-    row("stop_gradient", &["x"], 1, "stop_gradient(x)",
-        "`x`, as a constant to every derivative.", derive::stop_gradient),
+    row("stop_gradient", &["x", "instead"], 1, "stop_gradient(x, instead = y)",
+        "`x`, as a constant to every derivative; with `instead` as what has the derivative of `y`.", derive::stop_gradient),
 
     row("zeros", &["shape", "dtype"], 1, "zeros([N, M], dtype = f32)",
         "Zeros, of the type of what they meet or of `dtype`.", create::zeros),

@@ -93,12 +93,8 @@ impl Cumulate {
     pub fn infer(&self, facts: &Facts, inputs: &[&Type]) -> Result<Type, Bug> {
         let bug = || Err(Bug::new("graph", format!("{self:?} of {inputs:?}")));
         let Some(first) = inputs.first() else { return bug() };
-        let alike = |ty: &&Type| {
-            ty.dtype == first.dtype
-                && ty.rank() == first.rank()
-                && ty.shape.iter().zip(&first.shape).all(|(a, b)| facts.same(a, b))
-        };
-        let fits = inputs.len() == self.fold.operands() && inputs.iter().all(alike);
+        let alike = inputs.iter().all(|ty| first.fits(facts, ty));
+        let fits = inputs.len() == self.fold.operands() && alike;
         let index = matches!(self.fold, Running::ArgMax | Running::ArgMin);
         if !fits || self.axis >= first.rank() || first.dtype == DType::Bool || index && self.exclusive {
             return bug();
