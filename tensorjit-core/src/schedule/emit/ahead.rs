@@ -1,5 +1,5 @@
-//! What a tile needs when its sums are done, asked for before they begin: a tile has many rows, each far from the next,
-//! so that no machine sees by itself which memory comes next.
+//! Memory that is asked for ahead, where no machine sees by itself what comes next: what a tile reads and writes when its
+//! sums are done, rows that are far from each other; and what the next tile reads at terms that are.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +8,17 @@ use super::product::Product;
 use super::tile::Tile;
 use crate::diag::Bug;
 use crate::dim::Dim;
-use crate::graph::Op;
+use crate::graph::{NodeId, Op};
 use crate::lanes::{Cmp, Lanes, Prim};
 use crate::loops::Buf;
-use crate::schedule::reads::{self, At};
-use crate::schedule::roots::{Root, variable};
+use crate::schedule::reads::{self, At, Found};
+use crate::schedule::roots::{self, Root, variable};
 
 /// Sums of fewer terms are done about when memory could answer, and belong to products that the cache holds.
 const LEAST_TERMS: i64 = 65;
+
+/// Terms that are no more bytes apart are found by the machine itself.
+const NEAR: i64 = 1024;
 
 /// Bytes that come at once.
 const LINE: usize = 64;
@@ -84,6 +87,60 @@ impl Emit<'_> {
         places
     }
 
+    /// Asks for what the tile of the next columns reads of the right operand at a term, where it is read in place: terms
+    /// may be far from each other, and a tile takes few elements of each.
+    ///
+    /// `indices` are those of the vectors of a row.
+    pub(super) fn ask_for_next_columns(
+        &mut self,
+        product: &Product<'_>,
+        tile: &Tile<'_>,
+        indices: &[Vec<Dim>],
+        term: &[Dim],
+    ) -> Result<(), Bug> {
+        let (graph, vectors, lanes) = (self.graph, indices.len(), tile.columns.lanes as usize);
+        let bytes = graph.ty(product.node).dtype.size();
+        let columns = product.extent(product.columns);
+        let Some(axis) = product.columns else { return Ok(()) };
+        // Many vectors of a term are a stream that the machine sees.
+        let is_near = columns.as_const().is_some_and(|columns| columns < NEAR / bytes as i64);
+        let is_last = self.facts.range(&columns).1.is_some_and(|most| most <= (vectors * lanes) as i64);
+        if is_near || is_last || vectors as u32 > self.tile_shape().1 {
+            return Ok(());
+        }
+        let width = Dim::constant((vectors * lanes) as i64);
+        let mut asked = BTreeSet::new();
+        for (j, index) in indices.iter().enumerate() {
+            if !(j * bytes * lanes).is_multiple_of(LINE) {
+                continue;
+            }
+            let mut index = [index, term].concat();
+            index[axis] = &index[axis] + &width;
+            let (operand, at) = roots::elements(graph, product.node, &index).swap_remove(1);
+            let mut found = Found::default();
+            reads::collect(graph, &|node| self.is_leaf(node), operand, &at, &mut found)?;
+            for (leaf, read) in &found.reads {
+                let At::Axes(at) = read else { continue };
+                let Some((buf, offset)) = self.place_of(*leaf, at) else { continue };
+                let offset = self.scalar_index(&offset)?;
+                if asked.insert((buf, offset)) {
+                    self.b.prefetch(buf, offset);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where an element of what stands in memory is.
+    fn place_of(&self, leaf: NodeId, at: &[Dim]) -> Option<(Buf, Dim)> {
+        let shape = &self.graph.ty(leaf).shape;
+        match (&self.graph.node(leaf).op, self.stored.get(&leaf)) {
+            (_, Some(stored)) => Some((stored.buf, self.offset(stored, shape, at))),
+            (Op::Input(input), None) => Some((self.arguments[*input as usize], reads::flat(shape, at))),
+            _ => None,
+        }
+    }
+
     /// What stands in memory of what an element of a map reads, as far as indices alone say where.
     fn read_at(&self, root: &Root, at: &[Dim]) -> Vec<(Buf, Dim)> {
         let index = |dim: &Dim| {
@@ -91,18 +148,10 @@ impl Emit<'_> {
                 (0..at.len()).find(|axis| variable(*axis) == Dim::sym(sym)).map(|axis| at[axis].clone())
             })
         };
-        let place = |leaf, read: &At| {
-            let shape = &self.graph.ty(leaf).shape;
-            let at: Vec<Dim> = match read {
-                At::Axes(at) => at.iter().map(index).collect(),
-                At::Flat(_) | At::Data => return None,
-            };
-            match (&self.graph.node(leaf).op, self.stored.get(&leaf)) {
-                (_, Some(stored)) => Some((stored.buf, self.offset(stored, shape, &at))),
-                (Op::Input(input), None) => Some((self.arguments[*input as usize], reads::flat(shape, &at))),
-                _ => None,
-            }
+        let place = |(leaf, read): &(NodeId, At)| match read {
+            At::Axes(at) => self.place_of(*leaf, &at.iter().map(index).collect::<Vec<_>>()),
+            At::Flat(_) | At::Data => None,
         };
-        root.reads.iter().filter_map(|(leaf, read)| place(*leaf, read)).collect()
+        root.reads.iter().filter_map(place).collect()
     }
 }

@@ -188,6 +188,9 @@ impl Emit<'_> {
                 }
             });
         }
+        if tile.right.is_none() {
+            self.ask_for_next_columns(product, tile, &indices[..vectors], term)?;
+        }
         let mut next = Vec::with_capacity(sums.len());
         for (i, row) in indices.chunks(vectors).enumerate() {
             let left = match tile.left {
