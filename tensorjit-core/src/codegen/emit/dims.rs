@@ -1,6 +1,6 @@
 //! Dimension expressions in the entry of a function: where the buffers of the arena lie.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use inkwell::IntPredicate;
 use inkwell::values::{BasicValueEnum, IntValue};
@@ -9,34 +9,46 @@ use super::Emitter;
 use crate::codegen::bug;
 use crate::diag::Bug;
 use crate::dim::{Atom, Dim, Monomial};
-use crate::loops::Place;
+use crate::loops::{Buffer, Place};
 
-impl<'ctx> Emitter<'ctx, '_> {
-    /// Computes all offsets in the arena.  The runtime has evaluated the same expressions with checks before
-    /// the call, so that nothing overflows and divisors are positive.
-    pub(super) fn arena_offsets(&mut self) -> Result<(), Bug> {
+impl<'ctx, 'k> Emitter<'ctx, 'k> {
+    /// Computes all addresses in the arena.  The runtime has evaluated the same expressions with checks before
+    /// the call, so that no offset overflows and divisors are positive.
+    pub(super) fn arena_addresses(&mut self) -> Result<(), Bug> {
         let kernel = self.kernel;
+        let offset = |buffer: &'k Buffer| match &buffer.place {
+            Place::Arena(offset) => Some(offset).filter(|offset| offset.as_const().is_none()),
+            _ => None,
+        };
+        let offsets: BTreeSet<&Dim> = kernel.buffers.iter().filter_map(offset).collect();
         // Offsets are sums of the sizes before them: each product of symbols and quotients is formed once.
-        let mut products: BTreeMap<&Monomial, IntValue<'ctx>> = BTreeMap::new();
-        for buffer in &kernel.buffers {
-            let Place::Arena(offset) = &buffer.place else { continue };
-            if offset.as_const().is_some() || self.offsets.contains_key(offset) {
-                continue;
-            }
-            let mut sum = self.index(0);
-            for (monomial, coefficient) in offset.terms() {
+        let mut products: BTreeMap<Monomial, IntValue<'ctx>> = BTreeMap::new();
+        let mut last = (Dim::default(), self.index(0));
+        for offset in offsets {
+            // From one to the next in order often takes fewer terms than to begin anew.
+            let step = offset - &last.0;
+            let (mut sum, terms) = match step.terms().len() < offset.terms().len() {
+                true => (last.1, &step),
+                false => (self.index(0), offset),
+            };
+            for (monomial, coefficient) in terms.terms() {
                 let product = match products.get(monomial) {
                     Some(product) => *product,
-                    None => self.product(monomial)?,
+                    None => {
+                        let product = self.product(monomial)?;
+                        products.insert(monomial.clone(), product);
+                        product
+                    }
                 };
-                products.insert(monomial, product);
                 sum = self.add_term(sum, product, *coefficient)?;
             }
+            last = (offset.clone(), sum);
             // Kept on the stack, so that no pass takes the sum into every address apart: strength reduction tries
             // the ways to regroup its terms, which are many.
-            let slot = self.builder.build_alloca(self.context.i64_type(), "")?;
-            self.builder.build_store(slot, sum)?;
-            self.offsets.insert(offset, slot);
+            let address = self.element(self.context.i8_type().into(), self.arena, sum)?;
+            let slot = self.builder.build_alloca(address.get_type(), "")?;
+            self.builder.build_store(slot, address)?;
+            self.addresses.insert(offset, slot);
         }
         Ok(())
     }
@@ -55,19 +67,29 @@ impl<'ctx> Emitter<'ctx, '_> {
     ) -> Result<IntValue<'ctx>, Bug> {
         let coefficient = i64::try_from(coefficient)
             .map_err(|_| bug("a coefficient of an offset in the arena exceeds 64 bits"))?;
-        let term = self.builder.build_int_mul(product, self.index(coefficient), "")?;
+        let term = match coefficient {
+            1 => product,
+            _ => self.builder.build_int_mul(product, self.index(coefficient), "")?,
+        };
+        // The builder of LLVM folds constants alone.
+        if sum.get_sign_extended_constant() == Some(0) {
+            return Ok(term);
+        }
         Ok(self.builder.build_int_add(sum, term, "")?)
     }
 
     fn product(&self, monomial: &Monomial) -> Result<IntValue<'ctx>, Bug> {
-        let mut product = self.index(1);
+        let mut product = None;
         for (atom, power) in monomial.0.iter() {
             let factor = self.atom(atom)?;
             for _ in 0..*power {
-                product = self.builder.build_int_mul(product, factor, "")?;
+                product = Some(match product {
+                    Some(product) => self.builder.build_int_mul(product, factor, "")?,
+                    None => factor,
+                });
             }
         }
-        Ok(product)
+        Ok(product.unwrap_or_else(|| self.index(1)))
     }
 
     fn atom(&self, atom: &Atom) -> Result<IntValue<'ctx>, Bug> {

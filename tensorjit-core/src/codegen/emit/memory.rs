@@ -87,17 +87,15 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
                 self.mark_invariant(base.as_instruction())?;
                 base
             }
-            Place::Arena(offset) => {
-                let offset = match offset.as_const() {
-                    Some(offset) => self.index(offset),
-                    None => {
-                        let slot =
-                            *self.offsets.get(offset).ok_or_else(|| bug("an offset was not computed"))?;
-                        self.builder.build_load(self.context.i64_type(), slot, "")?.into_int_value()
-                    }
-                };
-                self.element(self.context.i8_type().into(), self.arena, offset)?
-            }
+            Place::Arena(offset) => match (offset.as_const(), self.addresses.get(offset)) {
+                (Some(offset), _) => {
+                    self.element(self.context.i8_type().into(), self.arena, self.index(offset))?
+                }
+                (None, Some(slot)) => {
+                    self.builder.build_load(self.pointer(), *slot, "")?.into_pointer_value()
+                }
+                (None, None) => return Err(bug("an address in the arena was not computed")),
+            },
         };
         self.bases.insert(buf, base);
         Ok(base)

@@ -85,7 +85,7 @@ pub(super) fn function(
         builder,
         values: vec![None; kernel.types.len()],
         splats: BTreeMap::new(),
-        offsets: BTreeMap::new(),
+        addresses: BTreeMap::new(),
         bases: BTreeMap::new(),
         rooms: BTreeMap::new(),
         intrinsics: BTreeMap::new(),
@@ -93,7 +93,7 @@ pub(super) fn function(
         rare: BTreeMap::new(),
         tasks: 0,
     };
-    emitter.arena_offsets()?;
+    emitter.arena_addresses()?;
     emitter.body(&kernel.body)?;
     emitter.builder.build_return(None)?;
     Ok(())
@@ -146,8 +146,8 @@ struct Emitter<'ctx, 'k> {
     values: Vec<Option<BasicValueEnum<'ctx>>>,
     /// Constants in all lanes.
     splats: BTreeMap<(Val, u32), BasicValueEnum<'ctx>>,
-    /// Offsets in the arena, computed in the entry.
-    offsets: BTreeMap<&'k Dim, PointerValue<'ctx>>,
+    /// Where addresses in the arena stand, by their offsets; they are computed in the entry.
+    addresses: BTreeMap<&'k Dim, PointerValue<'ctx>>,
     /// The addresses of the buffers in use.
     bases: BTreeMap<Buf, PointerValue<'ctx>>,
     /// Room on the stack of the function at hand.
