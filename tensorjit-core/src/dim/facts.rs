@@ -3,6 +3,8 @@
 //! The questions that the checker asks.  How `where` clauses are solved stands in `solver`, how inequalities
 //! are proven in `prove`.
 
+use std::cell::OnceCell;
+
 use tensorjit_runtime::abi::Relation;
 
 use super::algebra::gcd;
@@ -76,15 +78,12 @@ impl Facts {
     /// Proven and refuted are both for all values of the symbols within their bounds that meet the `where`
     /// clauses; everything else is open.
     pub fn decide(&self, left: &Dim, relation: Relation, right: &Dim) -> Verdict {
-        let difference = right - left;
-        if let Some(value) = difference.as_const() {
-            return if holds(value.into(), relation) { Verdict::Proven } else { Verdict::Refuted };
-        }
-        // Bounds alone decide most questions, and cost much less than solving the clauses.
-        match verdict(&Solver::new(&self.symbols, &[]), &difference, relation) {
-            Verdict::Open if !self.conditions.is_empty() => verdict(&self.solver(), &difference, relation),
-            verdict => verdict,
-        }
+        self.questions().decide(left, relation, right)
+    }
+
+    /// For who asks more than once.
+    pub fn questions(&self) -> Questions<'_> {
+        Questions { facts: self, bounds: OnceCell::new(), clauses: OnceCell::new() }
     }
 
     /// Whether two extents are equal for all values of the symbols: whether [`Facts::decide`] proves it.
@@ -118,11 +117,7 @@ impl Facts {
 
     /// The canonical form of `dim` modulo the equalities of the `where` clauses, in the user's symbols.
     pub fn normalize(&self, dim: &Dim) -> Dim {
-        if dim.as_const().is_some() || dim.as_sym().is_some() && self.conditions.is_empty() {
-            return dim.clone();
-        }
-        let solver = self.solver();
-        solver.expand(&solver.reduce(dim))
+        self.questions().normalize(dim)
     }
 
     /// The least and the greatest value, where they are bounded.
@@ -134,7 +129,7 @@ impl Facts {
 
     /// Whether the value is at least 0 for all values of the symbols.
     pub fn nonneg(&self, dim: &Dim) -> bool {
-        self.decide(dim, Relation::Ge, &Dim::constant(0)) == Verdict::Proven
+        self.questions().nonneg(dim)
     }
 
     /// The `where` clause that makes a condition hold, in the user's names: `where N == 2*M`.
@@ -192,6 +187,57 @@ impl Facts {
 
     fn solver(&self) -> Solver {
         Solver::new(&self.symbols, &self.conditions)
+    }
+}
+
+/// Answers one question after another about the same facts: what answers need is found once.
+pub struct Questions<'f> {
+    facts: &'f Facts,
+    /// The bounds of the symbols alone.
+    bounds: OnceCell<Solver>,
+    /// The clauses too, where there are any.
+    clauses: OnceCell<Solver>,
+}
+
+impl Questions<'_> {
+    /// As [`Facts::decide`].
+    pub fn decide(&self, left: &Dim, relation: Relation, right: &Dim) -> Verdict {
+        let difference = right - left;
+        if let Some(value) = difference.as_const() {
+            return if holds(value.into(), relation) { Verdict::Proven } else { Verdict::Refuted };
+        }
+        // Bounds alone decide most questions, and cost much less than solving the clauses.
+        match verdict(self.bounds(), &difference, relation) {
+            Verdict::Open if !self.facts.conditions.is_empty() => {
+                verdict(self.clauses(), &difference, relation)
+            }
+            verdict => verdict,
+        }
+    }
+
+    /// As [`Facts::nonneg`].
+    pub fn nonneg(&self, dim: &Dim) -> bool {
+        self.decide(dim, Relation::Ge, &Dim::constant(0)) == Verdict::Proven
+    }
+
+    /// As [`Facts::normalize`].
+    pub fn normalize(&self, dim: &Dim) -> Dim {
+        if dim.as_const().is_some() || dim.as_sym().is_some() && self.facts.conditions.is_empty() {
+            return dim.clone();
+        }
+        let solver = self.clauses();
+        solver.expand(&solver.reduce(dim))
+    }
+
+    fn bounds(&self) -> &Solver {
+        self.bounds.get_or_init(|| Solver::new(&self.facts.symbols, &[]))
+    }
+
+    fn clauses(&self) -> &Solver {
+        match self.facts.conditions.is_empty() {
+            true => self.bounds(),
+            false => self.clauses.get_or_init(|| self.facts.solver()),
+        }
     }
 }
 

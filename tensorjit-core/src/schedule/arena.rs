@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use crate::dim::Dim;
-use crate::dim::facts::Facts;
+use crate::dim::facts::{Facts, Questions};
 
 /// A request, as it was granted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(super) struct Use {
 
 /// Memory that is handed out in pieces.
 pub(super) struct Arena<'a> {
-    facts: &'a Facts,
+    facts: Questions<'a>,
     /// In the order of their addresses.
     pieces: Vec<Piece>,
     /// All requests, in order.
@@ -39,7 +39,7 @@ const ALIGN: i64 = 64;
 
 impl<'a> Arena<'a> {
     pub(super) fn new(facts: &'a Facts) -> Arena<'a> {
-        Arena { facts, pieces: Vec::new(), uses: Vec::new(), known: RefCell::default() }
+        Arena { facts: facts.questions(), pieces: Vec::new(), uses: Vec::new(), known: RefCell::default() }
     }
 
     /// Bytes of the whole.
