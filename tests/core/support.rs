@@ -53,9 +53,10 @@ pub(crate) fn compile_whole(function: &CheckedFunction) -> Result<Program, Strin
     compile_as(function, |prepared| prepared.with_limits(Limits::WHOLE))
 }
 
-/// Compiles a checked function with each of its nests a part of its own, all of them cut into tasks.
+/// Compiles a checked function with each of its nests a part of its own, all of them cut into tasks, their results
+/// written past the caches.
 pub(crate) fn compile_in_parts(function: &CheckedFunction) -> Result<Program, String> {
-    let grain = Grain { group: 0, task: 1 };
+    let grain = Grain { group: 0, task: 1, cache: 0 };
     compile_as(function, |prepared| prepared.with_limits(Limits::NONE).with_grain(grain))
 }
 

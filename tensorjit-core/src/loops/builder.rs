@@ -281,7 +281,31 @@ impl Builder {
     pub fn store(&mut self, buf: Buf, offset: Val, value: Val, mask: Option<Val>) {
         let (buf, offset) = self.located(buf, offset);
         self.memory[buf.0 as usize].0 += 1;
-        self.current().block.insts.push(Inst::Store { buf, offset, value, mask });
+        self.current().block.insts.push(Inst::Store { buf, offset, value, mask, streamed: false });
+    }
+
+    /// Stores consecutive elements past the caches in the current scope.
+    pub fn stream(&mut self, buf: Buf, offset: Val, value: Val) {
+        let (buf, offset) = self.located(buf, offset);
+        self.memory[buf.0 as usize].0 += 1;
+        self.current().block.insts.push(Inst::Store { buf, offset, value, mask: None, streamed: true });
+    }
+
+    /// Makes what was streamed before visible before what is written after.
+    pub fn fence(&mut self) {
+        self.current().block.insts.push(Inst::Fence);
+    }
+
+    /// The address of a buffer, which is no view of another one.
+    pub fn address(&mut self, buf: Buf) -> Val {
+        let home = self.home(&[]);
+        let ty = Ty { dtype: DType::I64, lanes: 1 };
+        self.intern(Key::Address(buf), home, ty, |result| Inst::Address { result, buf })
+    }
+
+    /// Whether a buffer is a part of another one.
+    pub fn is_view(&self, buf: Buf) -> bool {
+        buf.0 >= FIRST_VIEW
     }
 
     /// Asks for the line of memory around an element in the current scope.

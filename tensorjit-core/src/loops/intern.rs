@@ -21,6 +21,7 @@ pub(super) enum Key {
     Entry(Box<[u64; ENTRIES]>, Val),
     Extract(Val, u32),
     Any(Val),
+    Address(Buf),
     /// Loads are pure until the next store to the buffer, which the last number counts.
     Load(Ty, Buf, Val, Option<Val>, u32),
     Gather(Ty, Buf, Val, Option<Val>, u32),

@@ -43,6 +43,12 @@ pub struct Target {
     pub fma: bool,
 }
 
+/// Bytes of a cache line.
+pub const LINE: u32 = 64;
+
+/// Bytes of the smallest store past the caches.
+pub const STREAM_BYTES: u32 = 16;
+
 /// The type of a [`Val`]: `lanes` is 1 for scalars.  `Bool` is a one-bit mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ty {
@@ -180,6 +186,13 @@ pub enum Inst {
         /// A mask of as many lanes.
         mask: Option<Val>,
     },
+    /// The address of the first element of a buffer.
+    Address {
+        /// The result, an `i64` scalar.
+        result: Val,
+        /// The buffer.
+        buf: Buf,
+    },
     /// Stores consecutive elements; lanes outside the mask are not written.
     Store {
         /// To.
@@ -190,6 +203,9 @@ pub enum Inst {
         value: Val,
         /// A mask of as many lanes.
         mask: Option<Val>,
+        /// Whether past the caches: no mask, at least [`STREAM_BYTES`], at a multiple of its size or, where it is longer,
+        /// of a [`LINE`].  Other threads see it only after an [`Inst::Fence`].
+        streamed: bool,
     },
     /// Asks for the line of memory around an element, which is about to be read or written.  It changes nothing, and
     /// the element need not exist.
@@ -199,6 +215,8 @@ pub enum Inst {
         /// The element.
         offset: Val,
     },
+    /// Makes what was streamed before visible before what is written after.
+    Fence,
     /// A counted loop: `for index in (from..to).step_by(step)`.
     For(Box<For>),
     /// A branch on a scalar `Bool`.
@@ -294,7 +312,7 @@ impl Inst {
     pub fn uses(&self, visit: &mut dyn FnMut(Val)) {
         match self {
             Inst::Float(..) | Inst::Int(..) | Inst::Symbol(..) | Inst::Lanes(_) => {}
-            Inst::Enter(_) | Inst::Call { .. } => {}
+            Inst::Enter(_) | Inst::Call { .. } | Inst::Address { .. } | Inst::Fence => {}
             Inst::Splat(_, val) => visit(*val),
             Inst::Prim(_, _, args) => args.iter().copied().for_each(visit),
             Inst::Half { vector, .. } | Inst::Extract { vector, .. } => visit(*vector),

@@ -114,10 +114,13 @@ impl Printer<'_> {
             Inst::Gather { result, buf, offsets, mask } => {
                 writeln!(f, "{} = gather {buf}[{offsets}]{}", self.typed(*result), masked(mask))
             }
-            Inst::Store { buf, offset, value, mask } => {
-                writeln!(f, "store {buf}[{offset}] = {value}{}", masked(mask))
+            Inst::Address { result, buf } => writeln!(f, "{} = address of {buf}", self.typed(*result)),
+            Inst::Store { buf, offset, value, mask, streamed } => {
+                let name = if *streamed { "stream" } else { "store" };
+                writeln!(f, "{name} {buf}[{offset}] = {value}{}", masked(mask))
             }
             Inst::Prefetch { buf, offset } => writeln!(f, "prefetch {buf}[{offset}]"),
+            Inst::Fence => writeln!(f, "fence"),
             Inst::For(body) => self.counted(f, body),
             Inst::If(branch) => self.branch(f, branch),
             Inst::Parallel(tasks) => self.parallel(f, tasks),
@@ -196,7 +199,7 @@ mod tests {
             insts: vec![
                 Inst::Load { result: x, buf, offset: index, mask: None },
                 Inst::Prim(next, Prim::Add, vec![x, x]),
-                Inst::Store { buf, offset: index, value: next, mask: None },
+                Inst::Store { buf, offset: index, value: next, mask: None, streamed: false },
             ],
             yields: vec![],
         };

@@ -205,7 +205,7 @@ impl Outline<'_> {
         for (at, inst) in kernel.body.insts.iter().enumerate() {
             let repeatable = match inst {
                 Inst::For(_) | Inst::If(_) | Inst::Parallel(_) | Inst::Store { .. } => false,
-                Inst::Prefetch { .. } | Inst::Enter(_) | Inst::Call { .. } => false,
+                Inst::Prefetch { .. } | Inst::Fence | Inst::Enter(_) | Inst::Call { .. } => false,
                 Inst::Load { buf, .. } | Inst::Gather { buf, .. } => {
                     let place = &kernel.buffers[buf.0 as usize].place;
                     matches!(place, Place::Arg(_)) && !written.contains(place)
@@ -396,7 +396,7 @@ mod tests {
         let insts = vec![
             Inst::Load { result: x, buf: from, offset: index, mask: None },
             Inst::Prim(y, crate::lanes::Prim::Add, vec![x, constant]),
-            Inst::Store { buf: to, offset: index, value: y, mask: None },
+            Inst::Store { buf: to, offset: index, value: y, mask: None, streamed: false },
         ];
         k.push(Inst::For(Box::new(For {
             conditional: false,

@@ -115,7 +115,7 @@ impl Sketch {
     }
 
     pub(crate) fn store(&mut self, buf: Buf, offset: Val, value: Val, mask: Option<Val>) {
-        self.push(Inst::Store { buf, offset, value, mask });
+        self.push(Inst::Store { buf, offset, value, mask, streamed: false });
     }
 
     /// A loop; `body` is given the index and the carried values and returns the next ones.

@@ -2,7 +2,7 @@
 
 use tensorjit_runtime::abi::DType;
 
-use super::{Block, Buf, Buffer, For, If, Inst, Kernel, Parallel, Ty};
+use super::{Block, Buf, Buffer, For, If, Inst, Kernel, Parallel, STREAM_BYTES, Ty};
 use crate::diag::Bug;
 use crate::lanes::{Cmp, Prim, Val};
 
@@ -131,15 +131,22 @@ impl Verifier<'_> {
                 self.access(*result, *buf, *mask)?;
                 self.define(*result, false)
             }
-            Inst::Store { buf, offset, value, mask } => {
+            Inst::Address { result, buf } => {
+                self.buffer(*buf)?;
+                self.result(*result, INDEX)
+            }
+            Inst::Store { buf, offset, value, mask, streamed } => {
                 self.has(*offset, INDEX)?;
-                self.used(*value)?;
+                let ty = self.used(*value)?;
+                let is_whole = mask.is_none() && ty.lanes * ty.dtype.size() as u32 >= STREAM_BYTES;
+                ensure(!streamed || is_whole, || format!("{value} is streamed in part"))?;
                 self.access(*value, *buf, *mask)
             }
             Inst::Prefetch { buf, offset } => {
                 self.has(*offset, INDEX)?;
                 self.buffer(*buf).map(|_| ())
             }
+            Inst::Fence => Ok(()),
             Inst::For(body) => self.counted(body),
             Inst::If(branch) => self.branch(branch),
             Inst::Parallel(tasks) => self.tasks(tasks),
@@ -363,7 +370,7 @@ mod tests {
         }
         assert_eq!(make(&|_| ()), Ok(()));
         type Change = fn(&mut Kernel);
-        let cases: [(Change, &str); 11] = [
+        let cases: [(Change, &str); 12] = [
             (|k| k.body.insts.swap(0, 5), "before its definition"),
             (|k| the_loop(k).step = 0, "has step 0"),
             (|k| k.buffers[0].dtype = DType::I32, "the elements of b0 are not"),
@@ -414,6 +421,18 @@ mod tests {
                     });
                 },
                 "in neither vector",
+            ),
+            (
+                |k| {
+                    let found = k.body.insts.iter().find_map(|inst| match inst {
+                        Inst::Load { mask, .. } => *mask,
+                        _ => None,
+                    });
+                    if let Inst::Store { mask, streamed, .. } = last(k, 0) {
+                        (*mask, *streamed) = (found, true);
+                    }
+                },
+                "is streamed in part",
             ),
             (
                 |k| {

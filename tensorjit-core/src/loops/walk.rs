@@ -22,9 +22,10 @@ impl Inst {
             | Inst::Shuffle { result, .. }
             | Inst::Entry { result, .. }
             | Inst::Any { result, .. }
+            | Inst::Address { result, .. }
             | Inst::Load { result, .. }
             | Inst::Gather { result, .. } => visit(*result),
-            Inst::Store { .. } | Inst::Prefetch { .. } => {}
+            Inst::Store { .. } | Inst::Prefetch { .. } | Inst::Fence => {}
             Inst::Parallel(_) | Inst::Enter(_) | Inst::Call { .. } => {}
             Inst::For(body) => body.results.iter().copied().for_each(visit),
             Inst::If(branch) => branch.results.iter().copied().for_each(visit),
@@ -54,7 +55,11 @@ impl Inst {
                 names.buf(buf);
                 [result, at].into_iter().chain(mask).for_each(|val| names.val(val));
             }
-            Inst::Store { buf, offset, value, mask } => {
+            Inst::Address { result, buf } => {
+                names.buf(buf);
+                names.val(result);
+            }
+            Inst::Store { buf, offset, value, mask, .. } => {
                 names.buf(buf);
                 [offset, value].into_iter().chain(mask).for_each(|val| names.val(val));
             }
@@ -79,7 +84,7 @@ impl Inst {
                 vals.into_iter().for_each(|val| names.val(val));
                 tasks.body.rename(names);
             }
-            Inst::Enter(_) => {}
+            Inst::Enter(_) | Inst::Fence => {}
             Inst::Call { buffers, .. } => buffers.iter_mut().for_each(|buf| names.buf(buf)),
         }
     }

@@ -23,6 +23,8 @@ use tensorjit_runtime::abi::DType;
 pub(super) struct Home {
     /// Arguments that receive it.
     pub(super) arguments: Vec<u32>,
+    /// Whether it is a whole result that no loop reads from memory.
+    pub(super) unread: bool,
     /// Its place in the arena, where it has one.
     pub(super) arena: Option<Slot>,
     /// The panels of a product's operands, left and right, where they are packed.
@@ -258,7 +260,11 @@ impl<'a> Placer<'a> {
                 };
                 let from_memory: Vec<_> =
                     readers.iter().filter(|(reader, at)| !in_registers(*reader, at)).collect();
-                let stored = !memory.homes[root].arguments.is_empty();
+                let arguments = &memory.homes[root].arguments;
+                let stored = !arguments.is_empty();
+                // What overwrites a state has been read, and is in cache.
+                let overwrites = arguments.iter().any(|to| (*to as usize) < self.graph.inputs.len());
+                let unread = from_memory.is_empty() && stored && !overwrites && !self.copied[root];
                 if self.copied[root] || !from_memory.is_empty() && !stored {
                     let last = readers.iter().map(|(reader, _)| self.position[*reader].0).max().unwrap_or(g);
                     let last = if self.copied[root] { usize::MAX } else { last };
@@ -266,6 +272,7 @@ impl<'a> Placer<'a> {
                         self.in_place(memory, root, g, last).unwrap_or_else(|| self.slot(root, g, last));
                     memory.homes[root].arena = Some(slot);
                 }
+                memory.homes[root].unread = unread;
             }
             for stage in &group.stages {
                 self.place_sums(memory, g, stage);

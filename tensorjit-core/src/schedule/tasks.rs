@@ -12,19 +12,22 @@ use super::roots::{Kind, Root};
 use crate::dim::Dim;
 use crate::dim::facts::Facts;
 
-/// From which work on a group is shared, and how finely.
+/// From which work on a group is shared, and how finely; and what is too much for the caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grain {
     /// The least estimated picoseconds of a group that is cut.
     pub group: i64,
     /// The least estimated picoseconds of a task.
     pub task: i64,
+    /// Bytes of the last level of cache on which a function can count.
+    pub cache: i64,
 }
 
 impl Default for Grain {
-    /// To wake a thread takes 5 to 10 microseconds, and to wait for it as long.
+    /// To wake a thread takes 5 to 10 microseconds, and to wait for it as long.  Some cores of a server, or all of a
+    /// desktop, share 32 MiB of cache, of which others leave three quarters.
     fn default() -> Grain {
-        Grain { group: 60_000_000, task: 20_000_000 }
+        Grain { group: 60_000_000, task: 20_000_000, cache: 24 << 20 }
     }
 }
 

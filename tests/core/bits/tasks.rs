@@ -34,8 +34,9 @@ const FUNCTIONS: [&str; 25] = [
     "pub fn matrices<M, N>(a: f32[M, 3, 3], b: f32[M, 3, N]) -> (f32[M, 3, 3], f32[M, 3, N], f32[M, 3, N], f32[M], f32[M, 3, 3]) { let p = a @ permute(a, (0, 2, 1)) + eye(3); let d = det(a); (cholesky(p), solve(p, b), triangular_solve(p, b, lower = false), d, grad(sum(d), a)) }",
 ];
 
-/// Tasks of single units; tasks as small as possible; tasks as real ones, of work that is small.
-const GRAINS: [Grain; 2] = [Grain { group: 0, task: 1 }, Grain { group: 20_000, task: 50_000 }];
+/// Tasks of single units, and tasks as real ones, of work that is small; results past the caches, all or the larger.
+const GRAINS: [Grain; 2] =
+    [Grain { group: 0, task: 1, cache: 0 }, Grain { group: 20_000, task: 50_000, cache: 20_000 }];
 
 /// Around the ends of pieces, rows, blocks and tiles, and of the most tasks.
 const SIZES: [(i64, i64); 8] =

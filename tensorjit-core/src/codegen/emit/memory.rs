@@ -16,10 +16,7 @@ use super::{Emitter, vector};
 use crate::codegen::bug;
 use crate::diag::Bug;
 use crate::lanes::{Cmp, Val};
-use crate::loops::{Buf, Buffer, Place, Ty};
-
-/// Bytes of a cache line: a register on the stack lies in one.
-const LINE: u32 = 64;
+use crate::loops::{Buf, Buffer, LINE, Place, Ty};
 
 /// Which accesses cannot meet: those of different memories, which are the arguments and the arena.  Buffers of the
 /// arena share memory over time, so that nothing is said of two of them.
@@ -108,6 +105,7 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
         }
         let room = self.alloca(self.context.i8_type().array_type(bytes))?;
         let inst = room.as_instruction().ok_or_else(|| bug("room on the stack is no instruction"))?;
+        // A register on the stack lies in one line.
         inst.set_alignment(LINE).map_err(|error| bug(error.to_string()))?;
         self.rooms.insert(buf, room);
         Ok(room)
@@ -205,6 +203,37 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
         let [read, near, data] = [0, 3, 1].map(|number| self.context.i32_type().const_int(number, false));
         self.builder.build_call(function, &[address.into(), read.into(), near.into(), data.into()], "")?;
         Ok(())
+    }
+
+    /// A store past the caches.
+    pub(super) fn stream(&mut self, buf: Buf, offset: Val, value: Val) -> Result<(), Bug> {
+        let ty = self.ty(value);
+        let address = self.address(buf, offset)?;
+        let stored = self.operand(value, ty.lanes)?;
+        let stored = self.to_memory(stored, ty)?;
+        let access = self.builder.build_store(address, stored)?;
+        let bytes = ty.lanes * align(ty.dtype);
+        access.set_alignment(bytes.min(LINE)).map_err(|error| bug(error.to_string()))?;
+        let (kind, one) =
+            (self.context.get_kind_id("nontemporal"), self.context.i32_type().const_int(1, false));
+        let always = self.context.metadata_node(&[one.into()]);
+        access.set_metadata(always, kind).map_err(|error| bug(error.to_string()))?;
+        self.alias.mark(access, self.buffer(buf))
+    }
+
+    /// Orders streamed stores before what follows.  Those of aarch64 are ordered as others are.
+    pub(super) fn fence(&mut self) -> Result<(), Bug> {
+        if self.kernel.target.triple.starts_with("x86_64") {
+            let function = self.declare("llvm.x86.sse.sfence", &[])?;
+            self.builder.build_call(function, &[], "")?;
+        }
+        Ok(())
+    }
+
+    /// The address of a buffer, as a number.
+    pub(super) fn address_of(&mut self, buf: Buf) -> Result<BasicValueEnum<'ctx>, Bug> {
+        let base = self.base(buf)?;
+        Ok(self.builder.build_ptr_to_int(base, self.context.i64_type(), "")?.into())
     }
 
     fn address(&mut self, buf: Buf, offset: Val) -> Result<PointerValue<'ctx>, Bug> {

@@ -213,8 +213,13 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
             Inst::Gather { result, buf, offsets, mask } => {
                 (*result, self.gather(self.ty(*result), *buf, *offsets, *mask)?)
             }
-            Inst::Store { buf, offset, value, mask } => return self.store(*buf, *offset, *value, *mask),
+            Inst::Address { result, buf } => (*result, self.address_of(*buf)?),
+            Inst::Store { buf, offset, value, mask, streamed: false } => {
+                return self.store(*buf, *offset, *value, *mask);
+            }
+            Inst::Store { buf, offset, value, .. } => return self.stream(*buf, *offset, *value),
             Inst::Prefetch { buf, offset } => return self.prefetch(*buf, *offset),
+            Inst::Fence => return self.fence(),
             Inst::For(body) => return self.counted(body),
             Inst::If(branch) => return self.branch(branch),
             Inst::Parallel(tasks) => return self.tasks(tasks),
@@ -346,7 +351,7 @@ fn vector(scalar: BasicTypeEnum, lanes: u32) -> BasicTypeEnum {
 fn buffers(inst: &Inst, used: &mut BTreeSet<Buf>) {
     match inst {
         Inst::Load { buf, .. } | Inst::Gather { buf, .. } => used.insert(*buf),
-        Inst::Store { buf, .. } | Inst::Prefetch { buf, .. } => used.insert(*buf),
+        Inst::Store { buf, .. } | Inst::Address { buf, .. } | Inst::Prefetch { buf, .. } => used.insert(*buf),
         _ => false,
     };
     inst.blocks().flat_map(|block| &block.insts).for_each(|inst| buffers(inst, used));

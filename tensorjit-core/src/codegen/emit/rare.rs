@@ -170,6 +170,7 @@ fn pure_size(block: &Block) -> Option<usize> {
             Inst::Load { .. } | Inst::Gather { .. } | Inst::Store { .. } | Inst::Prefetch { .. } => {
                 return None;
             }
+            Inst::Address { .. } | Inst::Fence => return None,
             Inst::Symbol(..) | Inst::Parallel(_) | Inst::Enter(_) | Inst::Call { .. } => return None,
             _ => {}
         }

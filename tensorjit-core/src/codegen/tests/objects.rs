@@ -10,9 +10,9 @@ use crate::codegen::object::{MAY_IMPORT, defined_symbols, undefined_symbols};
 use crate::codegen::{UnsupportedTarget, Visibility, archive, compile, targets};
 use crate::lanes::{Cmp, Prim};
 use crate::loops::tests::Sketch;
-use crate::loops::{Inst, Kernel, Target, Ty};
+use crate::loops::{Inst, Kernel, STREAM_BYTES, Target, Ty};
 
-/// Loads, gathers and stores of one type, with and without a mask that is known at run time alone.
+/// Loads, gathers and stores of one type, with and without a mask that is known at run time alone, and streamed.
 fn accesses(target: &Target, dtype: DType, lanes: u32) -> Kernel {
     let mut k = Sketch::on(target.clone());
     let (input, output) = (k.arg(dtype, 0), k.arg(dtype, 1));
@@ -27,6 +27,11 @@ fn accesses(target: &Target, dtype: DType, lanes: u32) -> Kernel {
         if lanes > 1 {
             let gathered = k.gather(input, numbers, lanes, mask);
             k.store(output, n, gathered, mask);
+        }
+        if mask.is_none() && lanes * dtype.size() as u32 >= STREAM_BYTES {
+            k.push(Inst::Prefetch { buf: output, offset: n });
+            k.push(Inst::Store { buf: output, offset: zero, value: loaded, mask, streamed: true });
+            k.push(Inst::Fence);
         }
     }
     k.finish()

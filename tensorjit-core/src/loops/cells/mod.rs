@@ -51,7 +51,8 @@ pub fn promote(kernel: Kernel) -> Kernel {
 /// Calls `visit` with every buffer that an instruction reads, writes or hands over, as often as it does.
 fn buffers_of(inst: &Inst, visit: &mut dyn FnMut(Buf)) {
     match inst {
-        Inst::Load { buf, .. } | Inst::Gather { buf, .. } | Inst::Store { buf, .. } => visit(*buf),
+        Inst::Load { buf, .. } | Inst::Gather { buf, .. } => visit(*buf),
+        Inst::Store { buf, .. } | Inst::Address { buf, .. } => visit(*buf),
         Inst::Call { buffers, .. } => buffers.iter().for_each(|buf| visit(*buf)),
         _ => {}
     }

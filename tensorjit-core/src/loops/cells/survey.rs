@@ -37,7 +37,7 @@ impl<'p> Survey<'p> {
                 Inst::Load { result, buf, offset, mask } => {
                     self.access((*buf, *offset, *mask), *result, None);
                 }
-                Inst::Store { buf, offset, value, mask } => {
+                Inst::Store { buf, offset, value, mask, streamed: false } => {
                     self.access((*buf, *offset, *mask), *value, Some(always));
                 }
                 Inst::If(branch) => {

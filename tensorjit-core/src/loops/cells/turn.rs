@@ -63,7 +63,13 @@ impl Turn<'_> {
             let last = turn.promoter.define(*ty);
             body.body.yields.push(turn.held[&at]);
             body.results.push(last);
-            behind.push(Inst::Store { buf: *buf, offset: *offset, value: last, mask: *mask });
+            behind.push(Inst::Store {
+                buf: *buf,
+                offset: *offset,
+                value: last,
+                mask: *mask,
+                streamed: false,
+            });
             turn.promoter.named[buf.0 as usize] += 1;
         }
         behind

@@ -4,6 +4,7 @@ use std::mem;
 
 use tensorjit_runtime::abi::{DType, Relation};
 
+use super::stream::Streaming;
 use super::tasks::Range;
 use super::{Emit, Var};
 use crate::diag::Bug;
@@ -162,15 +163,16 @@ impl<'a> Emit<'a> {
         registers: u32,
         body: &mut dyn FnMut(&mut Self, Sym) -> Result<(), Bug>,
     ) -> Result<(), Bug> {
-        self.lane_range(extent, None, (bytes, registers), body)
+        self.lane_range(extent, None, None, (bytes, registers), body)
     }
 
     /// [`Emit::lane_loop`] over a part of the axis, or all of it.  The part begins at a multiple of every vector's
-    /// lanes and ends at one or where the axis ends.
+    /// lanes and ends at one or where the axis ends.  A loop that streams begins its vectors where lines do.
     pub(super) fn lane_range(
         &mut self,
         extent: &Dim,
         range: Range,
+        streaming: Option<Streaming>,
         (bytes, registers): (usize, u32),
         body: &mut dyn FnMut(&mut Self, Sym) -> Result<(), Bug>,
     ) -> Result<(), Bug> {
@@ -186,6 +188,21 @@ impl<'a> Emit<'a> {
             self.one_vector(extent, lanes, &[], body)?;
             return Ok(());
         }
+        let step = if self.has_masks() { register } else { 1 };
+        match streaming {
+            Some(streaming) => self.lines_or_vectors(streaming, (extent, range), (lanes, step), body),
+            None => self.whole_vectors(extent, range, (lanes, step), body),
+        }
+    }
+
+    /// A part of an axis, or all of it, in vectors of `lanes` lanes, then in vectors of `rest` lanes under a mask.
+    pub(super) fn whole_vectors(
+        &mut self,
+        extent: &Dim,
+        range: Range,
+        (lanes, rest): (u32, u32),
+        body: Turn<'_, 'a>,
+    ) -> Result<(), Bug> {
         let step = i64::from(lanes);
         let main = &extent.floor_div(&Dim::constant(step)) * &Dim::constant(step);
         let whole = self.scalar_index(&main)?;
@@ -201,15 +218,13 @@ impl<'a> Emit<'a> {
         if *extent == main {
             return Ok(());
         }
-        let masked = self.has_masks();
         let (from, to) = match range {
             None => (whole, self.scalar_index(extent)?),
             Some((from, to)) => (self.greatest(from, whole), to),
         };
-        let step = if masked { register } else { 1 };
-        let (index, _) = self.b.open_loop((from, to, step.into()), &[]);
-        let mask = if masked { Some(self.mask_up_to(index, to, step)) } else { None };
-        self.vector_turn(index, step, mask, &[], body)?;
+        let (index, _) = self.b.open_loop((from, to, rest.into()), &[]);
+        let mask = if rest > 1 { Some(self.mask_up_to(index, to, rest)) } else { None };
+        self.vector_turn(index, rest, mask, &[], body)?;
         self.b.close_loop(Vec::new());
         Ok(())
     }

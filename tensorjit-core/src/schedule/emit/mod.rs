@@ -16,6 +16,7 @@ mod scan;
 mod scatter;
 mod shared;
 pub(super) mod sort;
+mod stream;
 mod strip;
 mod tasks;
 mod terms;
@@ -131,6 +132,10 @@ struct Emit<'a> {
     task: Option<Sym>,
     /// Whether there are several in this call.
     several: Option<Val>,
+    /// Whether this call reads and writes more in the group at hand than the last cache holds; none where no call does.
+    beyond: Option<Val>,
+    /// Of the loop at hand, where it streams.
+    streaming: Option<stream::Streaming>,
     /// The tile being made of maps that turn an operand.
     turning: Option<turn::Turning>,
     /// The root being computed, which is not read from memory.
@@ -205,6 +210,8 @@ impl<'a> Emit<'a> {
             across: Vec::new(),
             task: None,
             several: None,
+            beyond: None,
+            streaming: None,
             turning: None,
             computing: None,
         };
@@ -319,7 +326,7 @@ impl Emit<'_> {
         let shape = &self.graph.ty(self.roots[root].node).shape;
         for home in self.homes(root) {
             let offset = self.offset(&home, shape, at);
-            self.store_at(home.buf, &offset, value)?;
+            self.store_result(root, home.buf, &offset, value)?;
         }
         Ok(())
     }

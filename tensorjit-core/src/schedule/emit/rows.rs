@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::mem;
 
 use super::Emit;
-use super::tasks::Range;
+use super::tasks::{Part, Range};
 use crate::diag::Bug;
 use crate::dim::{Dim, Sym};
 use crate::lanes::{Cmp, Lanes, Prim, Val};
@@ -24,7 +24,7 @@ impl<'a> Emit<'a> {
         let extents = first.parallel[..group.rows].to_vec();
         let cut = Cut::of(&self.facts, self.grain, self.roots, group);
         if group.roots().any(|root| self.roots[root].kind == Kind::Across) {
-            return self.rows_across(group, &extents, cut.as_ref());
+            return self.past_caches(group, |emit| emit.rows_across(group, &extents, cut.as_ref()));
         }
         let extents = self.collapse(group, extents, prefix.len() + usize::from(self.strip.is_some()));
         // Where nothing is left inside a row, the last axis of the rows is the one for vectors.
@@ -41,9 +41,13 @@ impl<'a> Emit<'a> {
         let cut = cut.map(|cut| Cut { units: units(&extents, inner), ..cut });
         // A single piece of the last axis is not divided.
         let cut = cut.filter(|cut| !cut.units.is(1));
-        self.shared(cut.as_ref(), &mut |emit, range| {
+        let part: Part<'_, 'a> = &mut |emit, range| {
             emit.by_width(group, &mut |emit| emit.row_loops(group, &extents, inner, range, &mut Vec::new()))
-        })
+        };
+        if self.strip.is_some() {
+            return self.shared(cut.as_ref(), part);
+        }
+        self.past_caches(group, |emit| emit.shared(cut.as_ref(), part))
     }
 
     /// Makes `body` twice where rows of unknown length are folded: for rows of one register at most, and for longer
@@ -99,7 +103,8 @@ impl<'a> Emit<'a> {
                     }
                     None => None,
                 };
-                self.lane_range(extent, range, (bytes, registers), &mut |emit, sym| {
+                let streaming = self.streaming(group.roots(), at)?;
+                self.lane_range(extent, range, streaming, (bytes, registers), &mut |emit, sym| {
                     at.push(Dim::sym(sym));
                     emit.stages(group, at)?;
                     at.pop();
@@ -207,7 +212,8 @@ impl<'a> Emit<'a> {
             }
             [extent] if !by_lanes && self.lanes == 1 => {
                 let (bytes, registers) = self.vectors(stage.iter().copied());
-                self.lane_loop(extent, bytes, registers, &mut |emit, sym| {
+                let streaming = if folded { None } else { self.streaming(stage.iter().copied(), at)? };
+                self.lane_range(extent, None, streaming, (bytes, registers), &mut |emit, sym| {
                     turn(emit, at, sym, &[]).map(|_| ())
                 })
             }

@@ -44,6 +44,7 @@ impl<'a> Emit<'a> {
         let to = self.b.prim(Prim::Add, &[from, step]);
         let to = self.least(to, units);
         part(self, Some((from, to)))?;
+        self.fence();
         (self.memo, self.task, self.several) = outer;
         self.b.close_tasks();
         Ok(())

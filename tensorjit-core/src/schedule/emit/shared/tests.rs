@@ -79,7 +79,7 @@ fn compared(text: &str, grain: Grain, target: &Target) -> usize {
 fn strips_that_are_alike_have_equal_loops() {
     let target = &targets("x86_64-unknown-linux-gnu", None).expect("it is supported")[0];
     for text in FUNCTIONS {
-        for grain in [Grain::default(), Grain { group: 0, task: 1 }] {
+        for grain in [Grain::default(), Grain { group: 0, task: 1, cache: 0 }] {
             assert!(compared(text, grain, target) > 0, "nothing is alike in\n{text}");
         }
     }
