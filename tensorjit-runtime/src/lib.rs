@@ -15,6 +15,7 @@ pub mod plan;
 mod strided;
 pub mod error;
 mod fault;
+mod pages;
 mod workspace;
 mod bind;
 mod check;

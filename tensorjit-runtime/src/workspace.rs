@@ -5,6 +5,8 @@ use std::cell::RefCell;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
+use crate::pages::{self, HUGE};
+
 /// Alignment of every workspace: a cache line, and the widest vector.
 pub(crate) const ALIGN: usize = 64;
 
@@ -51,11 +53,14 @@ impl Workspace {
     pub(crate) fn reserve(&mut self, bytes: usize) -> Option<*mut u8> {
         if bytes > self.capacity {
             let rounded = bytes.checked_next_multiple_of(GRAIN)?;
-            let layout = Layout::from_size_align(rounded, ALIGN).ok()?;
+            let layout = layout(rounded)?;
             self.free();
             // SAFETY: the size is not zero, as it is above the capacity.
             self.memory = NonNull::new(unsafe { alloc(layout) })?;
             self.capacity = rounded;
+            if pages::wants_huge(rounded) {
+                pages::advise_huge(self.memory.as_ptr(), rounded);
+            }
         }
         Some(self.memory.as_ptr())
     }
@@ -64,12 +69,17 @@ impl Workspace {
         let capacity = std::mem::take(&mut self.capacity);
         let memory = std::mem::replace(&mut self.memory, NOTHING);
         if capacity > 0
-            && let Ok(layout) = Layout::from_size_align(capacity, ALIGN)
+            && let Some(layout) = layout(capacity)
         {
             // SAFETY: it was allocated with this layout, and nothing refers to it any more.
             unsafe { dealloc(memory.as_ptr(), layout) };
         }
     }
+}
+
+/// How memory of so many bytes is allocated; what is freed has the layout of what was allocated.
+fn layout(bytes: usize) -> Option<Layout> {
+    Layout::from_size_align(bytes, if pages::wants_huge(bytes) { HUGE } else { ALIGN }).ok()
 }
 
 impl Default for Workspace {
@@ -146,6 +156,17 @@ mod tests {
         assert_eq!(workspace.reserve(isize::MAX as usize), None);
         assert_eq!(workspace.reserve(usize::MAX), None);
         assert!(workspace.reserve(10).is_some(), "usable after a failure");
+    }
+
+    #[test]
+    fn large_ones_are_made_of_huge_pages() {
+        let mut workspace = Workspace::new();
+        let first = workspace.reserve(5 * HUGE / 2).unwrap();
+        assert_eq!((first as usize % HUGE, workspace.capacity()), (0, 5 * HUGE / 2));
+        // SAFETY: the reserved bytes may be written.
+        unsafe { first.write_bytes(7, workspace.capacity()) };
+        workspace.reserve(4 * HUGE).unwrap();
+        assert_eq!(workspace.capacity(), 4 * HUGE);
     }
 
     #[test]
