@@ -13,7 +13,7 @@ use crate::dim::facts::Facts;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum When {
     Never,
-    /// Where the product has at least [`LARGE_ROWS`] rows and [`LARGE_COLUMNS`] columns.
+    /// Where the product has at least [`LARGE_ROWS`] rows and [`LARGE_COLUMNS`] columns, and copies are repaid.
     Large,
     Always,
 }
@@ -24,6 +24,11 @@ pub(super) const LARGE_ROWS: i64 = 48;
 /// From how many columns on a product is large.
 pub(super) const LARGE_COLUMNS: i64 = 128;
 
+/// From how many rows, or terms, on the panels of a large product repay their copies where tiles of [`MOST_ROWS`] could
+/// as well read both operands in place.
+pub(super) const MANY_ROWS: i64 = 512;
+pub(super) const MANY_TERMS: i64 = 1000;
+
 /// Columns of a block: a multiple of the columns of a tile at any level.
 pub(super) const BLOCK_COLUMNS: i64 = 512;
 
@@ -32,7 +37,7 @@ pub(super) const BLOCK_COLUMNS: i64 = 512;
 const BLOCK_TERMS_BYTES: i64 = 2048;
 
 /// The most rows of a tile at any level.
-const MOST_ROWS: i64 = 14;
+pub(super) const MOST_ROWS: u32 = 14;
 
 /// Bytes of the columns of a tile: two registers of the widest level.
 const TILE_COLUMN_BYTES: i64 = 128;
@@ -93,7 +98,7 @@ impl Packing {
             Some(most) => self.terms.minimum(&Dim::constant(most)),
             None => self.terms.clone(),
         };
-        let left = large.then(|| &(&(&terms * &Dim::constant(MOST_ROWS)) * &bytes) + &slack);
+        let left = large.then(|| &(&(&terms * &Dim::constant(MOST_ROWS.into())) * &bytes) + &slack);
         // Of a tile the most that there can be: the formula is one of many factors already.
         let tile_terms = self.block_terms.map_or_else(|| self.terms.clone(), Dim::constant);
         let tile = (self.right == When::Always).then(|| &tile_terms * &Dim::constant(TILE_COLUMN_BYTES));

@@ -9,7 +9,7 @@ use crate::dim::Dim;
 use crate::graph::NodeId;
 use crate::lanes::{Cmp, Lanes, Prim, Val};
 use crate::loops::Buf;
-use crate::schedule::packing::{LARGE_COLUMNS, LARGE_ROWS, Packing, When};
+use crate::schedule::packing::{LARGE_COLUMNS, LARGE_ROWS, MANY_ROWS, MANY_TERMS, MOST_ROWS, Packing, When};
 use crate::schedule::roots::{self, Along};
 
 /// A panel: for every term in turn, the elements of all rows or columns of a tile.
@@ -25,6 +25,13 @@ impl Panels {
         let width = Dim::constant(width as i64);
         &(&self.start + &(term * &width)) + &Dim::constant(element as i64)
     }
+}
+
+/// Whether panels repay their copies.
+enum Repays {
+    Always,
+    Never,
+    If(Val),
 }
 
 /// The node and index of an operand's element of a row or column and of a term.
@@ -58,6 +65,12 @@ impl<'a> Emit<'a> {
                 None => reaches,
             });
         }
+        let condition = match (condition, self.repays_packing(product)?) {
+            (_, Repays::Never) => return small(self, product),
+            (condition, Repays::Always) => condition,
+            (None, Repays::If(repays)) => Some(repays),
+            (Some(condition), Repays::If(repays)) => Some(self.b.prim(Prim::And, &[condition, repays])),
+        };
         let Some(condition) = condition else { return large(self, product) };
         let memo = std::mem::take(&mut self.memo);
         self.b.open_branch(condition);
@@ -68,6 +81,34 @@ impl<'a> Emit<'a> {
         self.b.close_branch(Vec::new());
         self.memo = memo;
         Ok(())
+    }
+
+    /// Whether a product of many rows and columns has so many rows, or terms, that panels repay their copies.
+    ///
+    /// Tiles of many rows read each element of the right operand seldom, and ask for the next ones ahead.
+    fn repays_packing(&mut self, product: &Product<'_>) -> Result<Repays, Bug> {
+        let is_in_place = self.roots[product.root].along == [Along::Terms, Along::Own];
+        if !is_in_place || self.tile_shape().0 < MOST_ROWS {
+            return Ok(Repays::Always);
+        }
+        let terms = product.folded.iter().fold(Dim::constant(1), |product, extent| &product * extent);
+        let mut repays = None;
+        for (extent, least) in [(product.extent(product.rows), MANY_ROWS), (terms, MANY_TERMS)] {
+            let (low, high) = self.facts.range(&extent);
+            if low.is_some_and(|low| low >= least) {
+                return Ok(Repays::Always);
+            }
+            if high.is_some_and(|high| high < least) {
+                continue;
+            }
+            let (extent, least) = (self.scalar_index(&extent)?, self.int(least));
+            let reaches = self.b.prim(Prim::Cmp(Cmp::Ge), &[extent, least]);
+            repays = Some(match repays {
+                Some(other) => self.b.prim(Prim::Or, &[other, reaches]),
+                None => reaches,
+            });
+        }
+        Ok(repays.map_or(Repays::Never, Repays::If))
     }
 
     /// Copies rows of the left operand into a panel.
