@@ -1,6 +1,8 @@
 //! Compiled graphs in this process, beside the oracle: for the tests of this workspace.
 
 pub mod crew;
+#[cfg(feature = "syntax")]
+pub mod texts;
 
 use std::ptr;
 use std::time::Instant;
