@@ -45,6 +45,20 @@ mod mixed {
     }
 }
 
+/// A function whose derivative has a rule, both from another crate; `turned` here is another function.
+mod adversary {
+    tensorjit::tensor_fn! {
+        use shared_layers::layers::reversed;
+
+        fn turned(x: f32) -> f32 { 1000 * x }
+
+        /// The gradient of the sum of squares through a layer that turns it round.
+        pub fn slope<B, N>(x: f32[B, N]) -> f32[B, N] {
+            grad(sum(square(reversed(x, turned(0.001)))), x)
+        }
+    }
+}
+
 /// Blocks of one module with private items of one name, the second of which imports from the first.
 mod beside {
     tensorjit::tensor_fn! {
@@ -150,4 +164,11 @@ fn blocks_of_one_module_stand_apart() {
     assert_eq!(all(1.0).unwrap(), (80.0, -1.0));
     assert_eq!([beside::double(1.0).unwrap(), beside::six(1.0).unwrap()], [2.0, 6.0]);
     assert_eq!([beside::four(1.0).unwrap(), beside::five(1.0).unwrap()], [4.0, 5.0]);
+}
+
+#[test]
+fn rules_of_derivatives_are_imported_with_their_functions() {
+    let x = array![[1.0_f32, -2.0], [0.5, 4.0]];
+    // Half of the cotangent `2 * x`, turned round.
+    assert_eq!(adversary::slope(&x).unwrap(), -x);
 }

@@ -126,8 +126,10 @@ fn attributes(op: &Op, sizes: &mut Vec<Size>) {
         | Op::Lu(_)
         | Op::Variable(_)
         | Op::StopGradient
-        // Both are gone once a graph is simplified.
+        // These are gone once a graph is simplified.
         | Op::Derivative(_)
+        | Op::Custom(_)
+        | Op::CustomTangent(_)
         | Op::Placeholder(_) => {}
     }
 }

@@ -8,6 +8,7 @@ use super::flow::Strand;
 use super::linearize::{apply, linearize};
 use super::transpose::{Cotangent, transpose};
 use crate::diag::{Bug, Failure, Origin};
+use crate::graph::ops::custom::Custom;
 use crate::graph::ops::derivative::Derivative;
 use crate::graph::ops::scan::{Output, Scan};
 use crate::graph::ops::site::Site;
@@ -79,6 +80,10 @@ impl Expansion<'_> {
                         Ok(stands.ok_or_else(|| Bug::new("autodiff", format!("{id:?} gives nothing")))?)
                     }
                 }
+            }
+            Op::Custom(custom) => {
+                let rule = self.body(&custom.rule)?;
+                Ok(self.new.add(Op::Custom(Custom { rule, ..custom.clone() }), &inputs, origin)?)
             }
             Op::Output(Output(result)) if self.maps.contains_key(&node.inputs[0]) => {
                 let found = self.maps[&node.inputs[0]].get(*result).copied();

@@ -28,13 +28,15 @@ pub(super) struct Flow {
     sources: Vec<(NodeId, Strand)>,
     /// For each scan of tangents: which of its results is the tangent of each result of the scan it belongs to.
     pub(super) results: BTreeMap<NodeId, Vec<Option<usize>>>,
+    /// For each function with a rule of its own: the tangents of its results.
+    pub(super) customs: BTreeMap<NodeId, Vec<Option<NodeId>>>,
 }
 
 impl Flow {
     /// A flow from the given inputs; those that have passed a mask already are marked so.
     pub(super) fn new(sources: Vec<(NodeId, Strand)>) -> Flow {
         let base = sources.iter().map(|(id, _)| id.0).min().unwrap_or(0);
-        Flow { base, strands: Vec::new(), sources, results: BTreeMap::new() }
+        Flow { base, strands: Vec::new(), sources, results: BTreeMap::new(), customs: BTreeMap::new() }
     }
 
     /// The strand of a node.
@@ -75,6 +77,7 @@ pub(super) fn masks(op: &Op) -> bool {
         Op::Scan(scan) => {
             scan.conditional || scan.counted || scan.body.ids().any(|id| masks(&scan.body.node(id).op))
         }
+        Op::CustomTangent(custom) => custom.rule.ids().any(|id| masks(&custom.rule.node(id).op)),
         _ => false,
     };
     let by_position = match op {

@@ -6,7 +6,7 @@ use super::flow::{Flow, Strand};
 use super::rules;
 use crate::diag::{Bug, Failure};
 use crate::graph::ops::site::Site;
-use crate::graph::{Graph, Input, NodeId, Op};
+use crate::graph::{Graph, Input, Node, NodeId, Op};
 
 /// A linear map, as nodes of the graph above placeholders.
 pub(super) struct Linear {
@@ -45,7 +45,7 @@ pub(super) fn linearize(
     for id in between {
         let node = graph.node(id);
         let mut tangent = None;
-        if node.ty.dtype.is_float() || matches!(node.op, Op::Scan(_)) {
+        if node.ty.dtype.is_float() || node.op.results().is_some() {
             let inputs: Vec<Option<NodeId>> =
                 node.inputs.iter().map(|input| tangents[input.0 as usize]).collect();
             if inputs.iter().any(Option::is_some) {
@@ -73,7 +73,7 @@ fn between(graph: &Graph, results: &[NodeId], variables: impl Iterator<Item = No
         first = first.min(variable.0);
     }
     for id in first..=last.0 {
-        let inputs = &graph.node(NodeId(id)).inputs;
+        let inputs = carriers(graph.node(NodeId(id)));
         if inputs.iter().any(|input| depends[input.0 as usize]) {
             depends[id as usize] = true;
         }
@@ -84,11 +84,19 @@ fn between(graph: &Graph, results: &[NodeId], variables: impl Iterator<Item = No
     for id in (first..=last.0).rev() {
         if needed[id as usize] && depends[id as usize] {
             found.push(NodeId(id));
-            graph.node(NodeId(id)).inputs.iter().for_each(|input| needed[input.0 as usize] = true);
+            carriers(graph.node(NodeId(id))).iter().for_each(|input| needed[input.0 as usize] = true);
         }
     }
     found.reverse();
     found
+}
+
+/// The operands by which a node is differentiated.  What else a function with a rule reads has part in no derivative.
+fn carriers(node: &Node) -> &[NodeId] {
+    match &node.op {
+        Op::Custom(op) => op.arguments(&node.inputs),
+        _ => &node.inputs,
+    }
 }
 
 /// The map applied to vectors: the tangent of the one result, with other nodes in the place of the placeholders.

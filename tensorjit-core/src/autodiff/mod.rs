@@ -8,10 +8,13 @@
 //!
 //! Maps over an axis become computations on whole tensors, when the derivatives within them have been taken ([`batch`]).
 //!
+//! A function may bring a rule of its own, which takes the place of what follows from its operators ([`custom`]).
+//!
 //! No tangent means zero, and no zero is ever computed with.  Sums of cotangents follow the order of the forward
 //! code.  Where a tangent has passed a mask, products with it are strong ([`flow`]).
 
 mod batch;
+mod custom;
 mod elementwise;
 mod expand;
 mod flow;
@@ -28,5 +31,5 @@ use crate::graph::Graph;
 
 /// Replaces all derivatives of the graph, those within sub-graphs too, and drops what no output needs.
 pub fn run(graph: Graph) -> Result<Graph, Failure> {
-    expand::expand(&graph)
+    custom::erase(expand::expand(&graph)?)
 }

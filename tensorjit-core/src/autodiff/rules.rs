@@ -2,7 +2,7 @@
 
 use super::flow::{Flow, Strand};
 use super::transpose::Cotangent;
-use super::{elementwise, scan};
+use super::{custom, elementwise, scan};
 use crate::diag::{Bug, Failure};
 use crate::graph::ops::site::{Site, only};
 use crate::graph::{Graph, NodeId, Op};
@@ -20,7 +20,12 @@ pub(super) fn linearize(
     let tangent = match &node.op {
         Op::Elementwise(row) => return elementwise::linearize(site, *row, tangents, flow),
         Op::Scan(op) => return scan::linearize(site, op, tangents, flow),
-        Op::Output(op) => scan::output(site, *op, tangents, flow)?,
+        Op::Custom(op) => custom::linearize(site, op, tangents, flow)?,
+        Op::CustomTangent(op) => return Err(custom::one_way(op, origin)),
+        Op::Output(op) => match flow.customs.get(&node.inputs[0]) {
+            Some(tangents) => tangents[op.0],
+            None => scan::output(site, *op, tangents, flow)?,
+        },
         Op::Broadcast(op) => op.linearize(site, tangents)?,
         Op::Permute(op) => op.linearize(site, tangents)?,
         Op::Reshape(op) => op.linearize(site, tangents)?,

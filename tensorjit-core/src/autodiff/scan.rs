@@ -220,7 +220,7 @@ fn active(scan: &Scan, given: &[bool]) -> Vec<bool> {
             depends[id.0 as usize] = match &node.op {
                 Op::Input(position) => active[*position as usize],
                 op => {
-                    (node.ty.dtype.is_float() || matches!(op, Op::Scan(_)))
+                    (node.ty.dtype.is_float() || op.results().is_some())
                         && node.inputs.iter().any(|input| depends[input.0 as usize])
                 }
             };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::flow::{Flow, masks};
-use super::{rules, scan};
+use super::{custom, rules, scan};
 use crate::diag::Bug;
 use crate::graph::ops::scan::Output;
 use crate::graph::ops::site::Site;
@@ -35,17 +35,20 @@ pub(super) fn transpose(
     for (node, seed) in seeds.iter().filter(|(node, _)| node.0 >= first) {
         contributions[(node.0 - first) as usize].push(*seed);
     }
-    // The cotangents of the results of scans.
+    // The cotangents of the results of operators that have several.
     let mut results: BTreeMap<NodeId, Vec<Option<Cotangent>>> = BTreeMap::new();
     for id in (first..=last).rev().map(NodeId) {
         let parts = std::mem::take(&mut contributions[(id.0 - first) as usize]);
         let cotangent = total(graph, id, parts)?;
-        if let Op::Scan(_) = &graph.node(id).op {
+        if graph.node(id).op.results().is_some() {
             let Some(cotangents) = results.remove(&id) else { continue };
             let masked =
                 masks(&graph.node(id).op) || cotangents.iter().flatten().any(|cotangent| cotangent.masked);
             let linear = linear(graph, flow, id);
-            let parts = scan::transpose(graph, id, &linear, &cotangents, flow)?;
+            let parts = match &graph.node(id).op {
+                Op::CustomTangent(_) => custom::transpose(graph, id, &linear, &cotangents)?,
+                _ => scan::transpose(graph, id, &linear, &cotangents, flow)?,
+            };
             for (input, part) in graph.node(id).inputs.iter().zip(parts) {
                 if let Some(node) = part {
                     contributions[(input.0 - first) as usize].push(Cotangent { node, masked });
@@ -62,9 +65,9 @@ pub(super) fn transpose(
             continue;
         }
         if let (Op::Output(Output(position)), [from]) = (&node.op, node.inputs.as_slice())
-            && let Op::Scan(scan) = &graph.node(*from).op
+            && let Some(count) = graph.node(*from).op.results()
         {
-            results.entry(*from).or_insert_with(|| vec![None; scan.results()])[*position] = Some(cotangent);
+            results.entry(*from).or_insert_with(|| vec![None; count])[*position] = Some(cotangent);
             continue;
         }
         let masked = cotangent.masked || masks(&node.op);

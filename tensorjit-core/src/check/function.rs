@@ -52,6 +52,7 @@ impl Checker<'_> {
             (Err(_), Ok(_)) => Err(Stop::Reported),
         };
         let (conditions, versions, types, mut outputs) = (conditions?, versions?, types?, outputs?);
+        self.own_rule(function, &types, &outputs)?;
         outputs.extend(self.final_states());
         if !self.reports.is_empty() {
             return Err(Stop::Reported);
@@ -59,6 +60,35 @@ impl Checker<'_> {
         self.graph.outputs = outputs;
         let params = self.with_index_bounds(params);
         Ok(CheckedFunction { versions, arguments, ..self.finished(function, params, types, conditions) })
+    }
+
+    /// Checks the rule of the function's derivative, which only those who call the function use.
+    fn own_rule(
+        &mut self,
+        function: &Function,
+        types: &[(Layout, Origin)],
+        results: &[NodeId],
+    ) -> Checked<()> {
+        let Some(rule) = &function.rule else { return Ok(()) };
+        if function.params.iter().any(|param| param.mutable) {
+            let message = format!(
+                "`{}` has state and is not called in tensor functions, so that nobody uses its rule",
+                function.name.text
+            );
+            return self.fail("derivative-rule", rule.at, message);
+        }
+        let given: Vec<Value> = self.frame().bindings[..function.params.len()]
+            .iter()
+            .map(|binding| binding.value.clone())
+            .collect();
+        let mut nodes = results.iter().copied();
+        let values = types.iter().map(|(layout, at)| Placed { value: value_of(layout, &mut nodes), at: *at });
+        let mut values: Vec<Placed> = values.collect();
+        let result = match values.len() {
+            1 => values.remove(0).value,
+            _ => Value::Tuple(values),
+        };
+        self.with_rule(function, &given, result, function.name.at).map(|_| ())
     }
 
     fn finished(

@@ -7,7 +7,7 @@ use tensorjit_runtime::abi::{DType, Relation};
 use super::call::Call;
 use super::leaves::leaves;
 use super::report::{Checked, listed};
-use super::scope::{Binding, Checker, Frame, GenericElem};
+use super::scope::{Checker, Frame, GenericElem};
 use super::targets::targets;
 use super::types::{names, written_dim, written_type};
 use super::value::{Placed, Value};
@@ -167,7 +167,7 @@ impl Checker<'_> {
         outermost: bool,
     ) -> Checked<Value> {
         // Errors about the arguments belong to the caller; those of the body to the callee.
-        self.bind_params(function, call)?;
+        let given = self.bind_params(function, call)?;
         self.check_bounds(function, call)?;
         let abroad = self.abroad;
         if outermost {
@@ -177,6 +177,7 @@ impl Checker<'_> {
             self.abroad = abroad.or_else(|| self.items.is_imported(&function.name.text).then_some(call.at));
         }
         let result = self.body(&function.body).and_then(|value| self.result(function, value));
+        let result = result.and_then(|result| self.with_rule(function, &given, result, call.at));
         if outermost {
             self.library = None;
         } else if !library {
@@ -187,7 +188,8 @@ impl Checker<'_> {
     }
 
     /// Binds parameters: constants first, for shapes may use them; then tensors, for literals take their type.
-    fn bind_params(&mut self, function: &Function, call: &Call<'_>) -> Checked<()> {
+    /// Gives their values.
+    fn bind_params(&mut self, function: &Function, call: &Call<'_>) -> Checked<Vec<Value>> {
         let mut args = Vec::with_capacity(function.params.len());
         for (position, param) in function.params.iter().enumerate() {
             args.push(match call.args.get(position) {
@@ -204,16 +206,17 @@ impl Checker<'_> {
             }
         }
         self.check_extents(function, &args, &values, call)?;
+        let mut given = Vec::with_capacity(values.len());
         for (param, value) in function.params.iter().zip(values) {
             let mut value = value.unwrap_or(Value::Error);
             // The argument of a parameter that is differentiated by is a variable of the helper's own.
             if self.frame().targets.contains(&param.name.text) {
                 value = self.variable(value, call.at)?;
             }
-            let name = param.name.text.clone();
-            self.frame().bindings.push(Binding { name, value, state: false, assignable: false });
+            self.frame().bind(param.name.text.clone(), value.clone());
+            given.push(value);
         }
-        Ok(())
+        Ok(given)
     }
 
     /// Checks the extents over symbols that only a later argument determined; what none determines is solved for

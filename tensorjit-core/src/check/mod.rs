@@ -10,6 +10,7 @@ mod branch;
 mod builtins;
 mod call;
 mod consts;
+mod custom;
 mod derive;
 pub(crate) mod described;
 mod dims;

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use tensorjit_runtime::abi::DType;
 
 use super::{CheckedFunction, check};
+use crate::autodiff;
 use crate::diag::{CODES, Diagnostic, Failure};
 use crate::syntax::parse_text;
 
@@ -39,8 +40,13 @@ fn cases(file: &str) -> Vec<Case> {
 /// What a block becomes: its functions, or its errors.
 fn outcome(text: &str) -> Result<Vec<CheckedFunction>, (Vec<Diagnostic>, String)> {
     let parsed = parse_text(text);
+    // Some mistakes about derivatives show when they are taken.
+    let differentiated = |functions: Vec<CheckedFunction>| {
+        functions.iter().try_for_each(|function| autodiff::run(function.graph.clone()).map(|_| ()))?;
+        Ok(functions)
+    };
     let found = if parsed.diagnostics.is_empty() {
-        match check(&parsed.block) {
+        match check(&parsed.block).and_then(differentiated) {
             Ok(functions) => return Ok(functions),
             Err(Failure::User(diagnostics)) => diagnostics,
             Err(Failure::Bug(bug)) => panic!("{bug}\n{text}"),

@@ -25,6 +25,7 @@ pub const CODES: &[Code] = &[
     code("condition-false", "A condition on dimensions never holds."),
     code("condition-open", "A condition on dimensions is not known to hold: a `where` clause must state it."),
     code("const-value", "The value of a `const` is not a scalar made of literals, earlier constants and arithmetic."),
+    code("derivative-rule", "The rule of a function's derivative does not fit the function."),
     code("dimension-division", "A dimension is divided by something that is not positive."),
     code("duplicate-argument", "An option or argument is given twice."),
     code("duplicate-name", "Two items, parameters or symbols have one name."),

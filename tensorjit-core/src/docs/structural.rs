@@ -236,6 +236,14 @@ pub(super) const STRUCTURAL: &[Structural] = &[
         derivative: "a scan of the tangents, whose transpose walks the other way; the carries before each step, and what is dear to compute again, are stacked",
     },
     Structural {
+        variants: &["Custom", "CustomTangent"],
+        op: "custom",
+        written: "calls of functions with `#[vjp(..)]` or `#[jvp(..)]`",
+        types: "floats",
+        doc: "The results of a function, until all derivatives have been taken.",
+        derivative: "what its rule says: its tangents by `#[jvp(..)]`, its cotangents by `#[vjp(..)]`",
+    },
+    Structural {
         variants: &["Placeholder"],
         op: "placeholder",
         written: "the parameters of closures",

@@ -83,6 +83,8 @@ fn computes(op: &Op) -> bool {
         | Op::Derivative(_)
         | Op::Scan(_)
         | Op::Output(_)
+        | Op::Custom(_)
+        | Op::CustomTangent(_)
         | Op::Placeholder(_) => false,
     }
 }

@@ -5,6 +5,7 @@
 
 pub(crate) mod extract;
 mod half;
+mod linear;
 mod op;
 pub mod ops;
 pub mod print;
@@ -12,6 +13,7 @@ mod prune;
 mod restrict;
 #[cfg(test)]
 pub(crate) mod sketch;
+mod splice;
 pub(crate) mod step;
 pub mod table;
 mod ty;

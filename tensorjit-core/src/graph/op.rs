@@ -1,5 +1,7 @@
 //! The closed set of operators.
 
+use std::sync::Arc;
+
 use super::ops::*;
 use super::table::Ew;
 use super::{Graph, NodeId, Type};
@@ -66,8 +68,12 @@ pub enum Op {
     Derivative(derivative::Derivative),
     /// A sub-graph run step by step; its results are taken by `Output`.
     Scan(scan::Scan),
-    /// A result of a scan.
+    /// A result of an operator that has several.
     Output(scan::Output),
+    /// The results of a function whose derivative has a rule of its own; no stage after autodiff sees one.
+    Custom(custom::Custom),
+    /// What such a rule is linear in, until it is transposed.
+    CustomTangent(custom::Custom),
     /// A value that the body of a scan is given, while that is being read; no finished graph needs one.
     Placeholder(Placeholder),
 }
@@ -124,7 +130,27 @@ impl Op {
             | Op::Derivative(_)
             | Op::Scan(_)
             | Op::Output(_)
+            | Op::Custom(_)
+            | Op::CustomTangent(_)
             | Op::Placeholder(_) => None,
+        }
+    }
+
+    /// How many results there are, where `Output` nodes take them and the node itself has no value.
+    pub fn results(&self) -> Option<usize> {
+        match self {
+            Op::Scan(op) => Some(op.results()),
+            Op::Custom(op) | Op::CustomTangent(op) => Some(op.results),
+            _ => None,
+        }
+    }
+
+    /// The sub-graph of the operator.
+    pub fn body(&self) -> Option<&Arc<Graph>> {
+        match self {
+            Op::Scan(op) => Some(&op.body),
+            Op::Custom(op) | Op::CustomTangent(op) => Some(&op.rule),
+            _ => None,
         }
     }
 }
@@ -169,9 +195,16 @@ pub(super) fn infer(graph: &Graph, op: &Op, inputs: &[NodeId]) -> Result<Type, B
         Op::Derivative(op) => op.infer(facts, &types),
         Op::Scan(op) => op.infer(facts, &types),
         Op::Output(op) => match inputs {
-            [scan] if let Op::Scan(scan) = &graph.node(*scan).op => scan.result(op.0),
-            _ => Err(Bug::new("graph", "a result of what is no scan")),
+            [from] => match &graph.node(*from).op {
+                Op::Scan(scan) => scan.result(op.0),
+                Op::Custom(custom) | Op::CustomTangent(custom) if op.0 < custom.results => {
+                    Ok(graph.ty(graph.node(*from).inputs[op.0]).clone())
+                }
+                _ => Err(Bug::new("graph", "a result of what has no such result")),
+            },
+            _ => Err(Bug::new("graph", "a result of several operators")),
         },
+        Op::Custom(op) | Op::CustomTangent(op) => op.infer(facts, &types),
         Op::Placeholder(op) => Ok(op.ty.clone()),
     }
 }

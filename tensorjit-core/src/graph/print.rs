@@ -45,7 +45,7 @@ impl fmt::Display for Graph {
 }
 
 impl Graph {
-    /// One line of the textual form; the body of a scan follows it, indented.
+    /// One line of the textual form; its sub-graph follows it, indented.
     pub fn show_node(&self, id: NodeId) -> String {
         let node = self.node(id);
         let mut items: Vec<String> = node.inputs.iter().map(|input| format!("{input:?}")).collect();
@@ -54,8 +54,8 @@ impl Graph {
         let space = if items.is_empty() { "" } else { " " };
         let mut line =
             format!("{id:?} = {name}{space}{} : {}", items.join(", "), show_type(&self.facts, &node.ty));
-        if let Op::Scan(scan) = &node.op {
-            for inner in scan.body.to_string().lines() {
+        if let Some(body) = node.op.body() {
+            for inner in body.to_string().lines() {
                 line.push_str("\n  ");
                 line.push_str(inner);
             }
@@ -110,6 +110,8 @@ pub fn name(op: &Op) -> &'static str {
         Op::Derivative(op) => op.name(),
         Op::Scan(_) => "scan",
         Op::Output(_) => "output_of",
+        Op::Custom(_) => "custom",
+        Op::CustomTangent(_) => "custom_tangent",
         Op::Placeholder(_) => "placeholder",
     }
 }
@@ -178,6 +180,10 @@ fn attributes(facts: &Facts, op: &Op) -> Vec<String> {
             shown
         }
         Op::Output(op) => vec![op.0.to_string()],
+        Op::Custom(op) | Op::CustomTangent(op) => {
+            let direction = if op.reverse { "vjp" } else { "jvp" };
+            vec![op.name.clone(), direction.to_owned(), format!("results = {}", op.results)]
+        }
         Op::Placeholder(op) => vec![op.number.to_string(), op.name.clone()],
     }
 }

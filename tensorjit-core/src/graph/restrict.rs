@@ -85,7 +85,7 @@ impl Op {
             | Op::Output(_)
             | Op::Variable(_)
             | Op::StopGradient => {}
-            Op::Derivative(_) | Op::Placeholder(_) => {
+            Op::Derivative(_) | Op::Custom(_) | Op::CustomTangent(_) | Op::Placeholder(_) => {
                 return Err(Bug::new("graph", "only a simplified graph is restricted"));
             }
         }

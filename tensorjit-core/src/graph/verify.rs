@@ -17,8 +17,8 @@ pub fn verify(graph: &Graph, stage: &'static str) -> Result<(), Bug> {
         if ty != node.ty {
             return bug(format!("the type of {} is not the inferred {ty:?}", graph.show_node(id)));
         }
-        if let Op::Scan(scan) = &node.op {
-            verify(&scan.body, stage)?;
+        if let Some(body) = node.op.body() {
+            verify(body, stage)?;
         }
     }
     match graph.outputs.iter().find(|NodeId(output)| *output as usize >= graph.len()) {
@@ -27,11 +27,11 @@ pub fn verify(graph: &Graph, stage: &'static str) -> Result<(), Bug> {
     }
 }
 
-/// Checks that no derivative is left, which no stage after autodiff knows.
+/// Checks that no derivative and no rule for one is left, which no stage after autodiff knows.
 pub fn verify_differentiated(graph: &Graph, stage: &'static str) -> Result<(), Bug> {
     for id in graph.ids() {
         match &graph.node(id).op {
-            Op::Derivative(_) | Op::Placeholder(_) => {
+            Op::Derivative(_) | Op::Custom(_) | Op::CustomTangent(_) | Op::Placeholder(_) => {
                 return Err(Bug::new(
                     stage,
                     format!("this should have been replaced: {}", graph.show_node(id)),

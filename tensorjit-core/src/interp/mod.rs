@@ -90,6 +90,7 @@ fn apply(
             _ => Err(bug("an identity takes one operand")),
         },
         Op::Scan(_) | Op::Output(_) => Err(bug("a scan has several values")),
+        Op::Custom(op) | Op::CustomTangent(op) => Err(bug(format!("the rule of {} is not used", op.name))),
         Op::Placeholder(op) => Err(bug(format!("`{}` is bound to nothing", op.name))),
         Op::Derivative(op) => Err(bug(format!("{} is not differentiated", op.name()))),
     }

@@ -482,7 +482,12 @@ impl Costs {
                 return Ok(());
             }
             Op::Output(_) => self.keep(graph, node),
-            Op::Derivative(_) | Op::Placeholder(_) | Op::Solve(_) | Op::Determinant(_) => {
+            Op::Derivative(_)
+            | Op::Custom(_)
+            | Op::CustomTangent(_)
+            | Op::Placeholder(_)
+            | Op::Solve(_)
+            | Op::Determinant(_) => {
                 return Err(Bug::new("schedule", format!("{node:?} should have been replaced")));
             }
             _ => {}

@@ -27,12 +27,10 @@ pub struct Block {
     pub modules: Vec<Module>,
 }
 
-/// An item as it was written.
+/// An item as others import it.
 #[derive(Clone, Debug)]
 pub struct Text {
-    /// Whether the item is public.
-    pub public: bool,
-    /// From its keyword on.
+    /// The rule of its derivative, `pub` where it is public in any way, and all from its keyword on.
     pub tokens: proc_macro2::TokenStream,
     /// Every word in it.
     pub words: BTreeSet<String>,
@@ -208,9 +206,22 @@ pub struct Function {
     pub conditions: Vec<Condition>,
     /// The cases of `#[specialize(..)]`, in order.
     pub versions: Vec<Version>,
+    /// `#[vjp(..)]` or `#[jvp(..)]`.
+    pub rule: Option<DerivativeRule>,
     /// The body.
     pub body: Body,
     /// The whole item.
+    pub at: Origin,
+}
+
+/// `#[vjp(name)]` or `#[jvp(name)]`: the function that is the derivative of another one.
+#[derive(Clone, Debug)]
+pub struct DerivativeRule {
+    /// Whether it gives cotangents, `vjp`.
+    pub reverse: bool,
+    /// The name of the function.
+    pub name: Ident,
+    /// The attribute without its `#`.
     pub at: Origin,
 }
 

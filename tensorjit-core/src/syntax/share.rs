@@ -125,7 +125,8 @@ fn pack(parts: &[Part<'_>], item: usize) -> Vec<TokenTree> {
     let group = |((part, taken), imports): ((&Part<'_>, BTreeSet<usize>), BTreeSet<&str>)| {
         let names = imports.iter().filter_map(|name| Some((name, part.imports.get(name)?)));
         let imports = names.flat_map(|(name, (home, item))| [text(name), text(parts[*home].id), text(item)]);
-        let items = taken.iter().filter_map(|item| part.texts.get(*item)).flat_map(written);
+        let items =
+            taken.iter().filter_map(|item| part.texts.get(*item)).flat_map(|text| text.tokens.clone());
         let parts = [
             text(part.id),
             TokenTree::Group(Group::new(Delimiter::Bracket, imports.collect())),
@@ -134,11 +135,6 @@ fn pack(parts: &[Part<'_>], item: usize) -> Vec<TokenTree> {
         TokenTree::Group(Group::new(Delimiter::Brace, parts.into_iter().collect()))
     };
     groups.map(group).collect()
-}
-
-/// An item as it is carried.
-fn written(item: &Text) -> impl Iterator<Item = TokenTree> + use<> {
-    item.public.then(|| word("pub")).into_iter().chain(item.tokens.clone())
 }
 
 /// What a parcel turned out to hold.

@@ -31,6 +31,7 @@ pub mod gather;
 pub mod scatter;
 pub mod derivative;
 pub mod scan;
+pub mod custom;
 
 use crate::diag::Bug;
 use crate::dim::Dim;

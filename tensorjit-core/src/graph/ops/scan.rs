@@ -104,6 +104,6 @@ fn index() -> Type {
 }
 
 /// Whether two types are the same as far as facts go.
-fn alike(facts: &Facts, a: &Type, b: &Type) -> bool {
+pub(super) fn alike(facts: &Facts, a: &Type, b: &Type) -> bool {
     a.dtype == b.dtype && a.rank() == b.rank() && a.shape.iter().zip(&b.shape).all(|(a, b)| facts.same(a, b))
 }

@@ -1,25 +1,46 @@
 //! Items: functions with their generics, parameters and conditions, and constants; structs have a file of their own.
 
-use proc_macro2::{Delimiter, TokenStream};
+use std::ops::Range;
+
+use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use tensorjit_runtime::abi::Relation;
 
 use super::super::ast::{
-    BinaryOp, Block, Condition, Const, Expr, ExprKind, Function, Generic, Item, Param, Text, TypeExpr,
-    Version,
+    BinaryOp, Block, Condition, Const, DerivativeRule, Expr, ExprKind, Function, Generic, Item, Param, Text,
+    TypeExpr, Version,
 };
 use super::super::tokens::Kind;
 use super::expr::Level;
 use super::{Failed, Parse, Parser};
 use crate::diag::{Diagnostic, Origin};
 
-/// Attributes that the compiler will take, and reserves.
-const RESERVED_ATTRIBUTES: &[&str] = &["vjp", "jvp"];
-
 /// The attribute that lists cases with versions of their own.
 const SPECIALIZE: &str = "specialize";
 
+/// The attributes that name the rule of a derivative: of the cotangents, and of the tangents.
+const RULES: [&str; 2] = ["vjp", "jvp"];
+
 /// Bounds of generic element types.
 const ELEMENT_BOUNDS: &[&str] = &["float", "int", "number", "any"];
+
+/// What stands before an item.
+#[derive(Default)]
+pub(super) struct Attributes {
+    /// As written, but for those that the compiler takes.
+    written: Vec<TokenStream>,
+    /// The cases of `specialize`.
+    versions: Vec<Version>,
+    /// The rule of the derivative, and its tokens.
+    rule: Option<(DerivativeRule, Range<usize>)>,
+}
+
+/// The tokens of an item that others import.
+struct Carried {
+    /// The rule of its derivative.
+    rule: Option<Range<usize>>,
+    /// From its keyword on.
+    item: Range<usize>,
+}
 
 impl Parser {
     /// All items of the text.
@@ -31,8 +52,8 @@ impl Parser {
                 continue;
             }
             match self.item() {
-                Ok((item, keyword)) => {
-                    block.texts.push(self.text(&item, keyword));
+                Ok((item, carried)) => {
+                    block.texts.push(self.text(&item, &carried));
                     block.items.push(item);
                 }
                 Err(Failed) => self.recover_item(start),
@@ -41,15 +62,19 @@ impl Parser {
         block
     }
 
-    /// An item, from its keyword to the next token, as others may import it.
-    fn text(&self, item: &Item, keyword: usize) -> Text {
-        let range = keyword..self.position;
-        let words = self.row.tokens[range.clone()].iter().filter_map(|token| match &token.kind {
+    /// An item as others import it.
+    fn text(&self, item: &Item, carried: &Carried) -> Text {
+        let ranges = || carried.rule.iter().chain([&carried.item]);
+        let words = ranges().flat_map(|range| &self.row.tokens[range.clone()]);
+        let words = words.filter_map(|token| match &token.kind {
             Kind::Ident(word) => Some(word.clone()),
             _ => None,
         });
-        let tokens = self.row.trees(range).iter().cloned().collect();
-        Text { public: item.public(), tokens, words: words.collect() }
+        let trees = |range: &Range<usize>| self.row.trees(range.clone()).to_vec();
+        let visibility = item.public().then(|| TokenTree::Ident(Ident::new("pub", Span::call_site())));
+        let rule = carried.rule.iter().flat_map(trees);
+        let tokens = rule.chain(visibility).chain(trees(&carried.item)).collect();
+        Text { tokens, words: words.collect() }
     }
 
     /// Goes on after the item that began at token `start`: behind its braces or its `;`.
@@ -66,30 +91,24 @@ impl Parser {
         }
     }
 
-    /// An item, and the token that is its keyword.
-    fn item(&mut self) -> Parse<(Item, usize)> {
+    /// An item, and the tokens that others import.
+    fn item(&mut self) -> Parse<(Item, Carried)> {
         let start = self.position;
-        let (attributes, versions) = self.attributes()?;
+        let attributes = self.attributes()?;
         let visibility_start = self.position;
         let public = self.visibility()?;
         let visibility = self.written(visibility_start);
         let keyword = self.position;
         let keyword_is_fn = |kind: &Kind| matches!(kind, Kind::Ident(word) if word == "fn");
         if self.at_word("const") && !keyword_is_fn(self.ahead(1)) {
-            if let Some(version) = versions.first() {
-                let problem = Diagnostic::new("specialize", "a constant has no versions", version.at);
-                return self.fail(problem.help("`#[specialize(..)]` stands before a public function"));
-            }
+            let attributes = self.plain(attributes, "a constant")?;
             let constant = self.constant(start, attributes, visibility, public)?;
-            return Ok((Item::Const(constant), keyword));
+            return Ok((Item::Const(constant), Carried { rule: None, item: keyword..self.position }));
         }
         if self.eat_word("struct") {
-            if let Some(version) = versions.first() {
-                let problem = Diagnostic::new("specialize", "a struct has no versions", version.at);
-                return self.fail(problem.help("`#[specialize(..)]` stands before a public function"));
-            }
+            let attributes = self.plain(attributes, "a struct")?;
             let declared = self.structure(attributes, visibility, public)?;
-            return Ok((Item::Struct(declared), keyword));
+            return Ok((Item::Struct(declared), Carried { rule: None, item: keyword..self.position }));
         }
         if (self.at_word("const") || self.at_word("unsafe") || self.at_word("async"))
             && keyword_is_fn(self.ahead(1))
@@ -101,14 +120,29 @@ impl Parser {
         if !self.eat_word("fn") {
             return self.fail_foreign("`fn`, `struct` or `const`");
         }
-        let function = self.function(start, attributes, visibility, public)?;
-        Ok((Item::Fn(Function { versions, ..function }), keyword))
+        let Attributes { written, versions, rule } = attributes;
+        let function = self.function(start, written, visibility, public)?;
+        let (rule, tokens) = rule.unzip();
+        let carried = Carried { rule: tokens, item: keyword..self.position };
+        Ok((Item::Fn(Function { versions, rule, ..function }), carried))
     }
 
-    /// Attributes as written, but for those that the compiler takes, and the cases of `specialize`.
-    pub(super) fn attributes(&mut self) -> Parse<(Vec<TokenStream>, Vec<Version>)> {
-        let mut attributes = Vec::new();
-        let mut versions = Vec::new();
+    /// The attributes of what is no function.
+    pub(super) fn plain(&mut self, attributes: Attributes, what: &str) -> Parse<Vec<TokenStream>> {
+        if let Some(version) = attributes.versions.first() {
+            let problem = Diagnostic::new("specialize", format!("{what} has no versions"), version.at);
+            return self.fail(problem.help("`#[specialize(..)]` stands before a public function"));
+        }
+        if let Some((rule, _)) = &attributes.rule {
+            let problem = Diagnostic::new("derivative-rule", format!("{what} has no derivative"), rule.at);
+            return self.fail(problem.help("the rule of a derivative stands before a function"));
+        }
+        Ok(attributes.written)
+    }
+
+    /// What stands before an item or a field.
+    pub(super) fn attributes(&mut self) -> Parse<Attributes> {
+        let mut attributes = Attributes::default();
         while self.at_op("#") {
             let start = self.position;
             self.position += 1;
@@ -124,22 +158,42 @@ impl Parser {
             if !self.at_open(Delimiter::Bracket) {
                 return self.fail_expected("`[`");
             }
-            if let Kind::Ident(name) = self.ahead(1)
-                && RESERVED_ATTRIBUTES.contains(&name.as_str())
-            {
-                let message = format!("`#[{name}]` is not supported yet");
-                self.position += 1;
-                let at = self.here();
-                return self.fail(Diagnostic::new("not-supported-yet", message, at));
+            match self.ahead(1) {
+                Kind::Ident(name) if name == SPECIALIZE => {
+                    attributes.versions.extend(self.group(Delimiter::Bracket, Parser::specialize)?);
+                }
+                Kind::Ident(name) if RULES.contains(&name.as_str()) => {
+                    let rule = self.group(Delimiter::Bracket, Parser::derivative_rule)?;
+                    if let Some((first, _)) = &attributes.rule {
+                        let problem = Diagnostic::new("derivative-rule", "a function has one rule", rule.at);
+                        return self.fail(
+                            problem
+                                .label(first.at, "this is another one")
+                                .help("`#[jvp(..)]` alone is enough: reverse derivatives follow from it"),
+                        );
+                    }
+                    attributes.rule = Some((rule, start..self.position));
+                }
+                _ => {
+                    self.skip();
+                    attributes.written.push(self.written(start));
+                }
             }
-            if matches!(self.ahead(1), Kind::Ident(name) if name == SPECIALIZE) {
-                versions.extend(self.group(Delimiter::Bracket, Parser::specialize)?);
-                continue;
-            }
-            self.skip();
-            attributes.push(self.written(start));
         }
-        Ok((attributes, versions))
+        Ok(attributes)
+    }
+
+    /// `vjp(name)`
+    fn derivative_rule(&mut self) -> Parse<DerivativeRule> {
+        let start = self.position;
+        let reverse = self.at_word(RULES[0]);
+        self.position += 1;
+        if !self.at_open(Delimiter::Parenthesis) {
+            let problem = self.expected("the function that is the rule, in parentheses");
+            return self.fail(problem.help("write `#[vjp(rule)]` or `#[jvp(rule)]`"));
+        }
+        let name = self.group(Delimiter::Parenthesis, |parser| parser.name("the name of a function"))?;
+        Ok(DerivativeRule { reverse, name, at: self.since(start) })
     }
 
     /// `specialize(B = 1, B % 16 == 0 && N == 3)`: a version for each element of the list.
@@ -225,7 +279,6 @@ impl Parser {
         let last = self.row.tokens[head.saturating_sub(1)].last;
         // The place of a function is its head: a caret under its whole body says nothing.
         let at = self.sources.add(self.row.tokens[start].first, last);
-        let versions = Vec::new();
         Ok(Function {
             attributes,
             visibility,
@@ -235,7 +288,8 @@ impl Parser {
             params,
             result,
             conditions,
-            versions,
+            versions: Vec::new(),
+            rule: None,
             body,
             at,
         })

@@ -28,11 +28,8 @@ impl Parser {
     }
 
     fn declared_field(&mut self) -> Parse<Field> {
-        let (attributes, versions) = self.attributes()?;
-        if let Some(version) = versions.first() {
-            let problem = Diagnostic::new("specialize", "a field has no versions", version.at);
-            return self.fail(problem.help("`#[specialize(..)]` stands before a public function"));
-        }
+        let attributes = self.attributes()?;
+        let attributes = self.plain(attributes, "a field")?;
         // All fields are public; that may be written.
         self.visibility()?;
         let name = self.name("the name of a field")?;

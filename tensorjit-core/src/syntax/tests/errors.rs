@@ -33,6 +33,7 @@ fn every_code_of_the_parser_has_a_case() {
     assert!(found.iter().all(known), "{found:?}");
     let expected = [
         "chained-comparison",
+        "derivative-rule",
         "expected",
         "function-form",
         "import",
@@ -103,8 +104,14 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("#![deny(x)] fn f() {}", &[
         "1:2 rust-construct: attributes of the enclosing item do not stand here | write `#[..]` before an item",
     ]),
-    ("#[vjp(rule)] fn f() {}", &[
-        "1:3 not-supported-yet: `#[vjp]` is not supported yet",
+    ("#[vjp] fn f() {}", &[
+        "1:6 expected: expected the function that is the rule, in parentheses, found `]` | write `#[vjp(rule)]` or `#[jvp(rule)]`",
+    ]),
+    ("#[jvp(rule)] const A: f32 = 1;", &[
+        "1:3 derivative-rule: a constant has no derivative | the rule of a derivative stands before a function",
+    ]),
+    ("#[jvp(f)] #[vjp(g)] fn f() {}", &[
+        "1:13 derivative-rule: a function has one rule | `#[jvp(..)]` alone is enough: reverse derivatives follow from it",
     ]),
     ("const fn f() {}", &[
         "1:1 rust-construct: tensor functions have no qualifiers | write `fn` alone",
