@@ -19,15 +19,15 @@ pub struct Grain {
     pub group: i64,
     /// The least estimated picoseconds of a task.
     pub task: i64,
-    /// Bytes of the last level of cache on which a function can count.
+    /// Bytes beyond which a nest finds nothing of what it reads in a cache, and leaves nothing there.
     pub cache: i64,
 }
 
 impl Default for Grain {
     /// To wake a thread takes 5 to 10 microseconds, and to wait for it as long.  Some cores of a server, or all of a
-    /// desktop, share 32 MiB of cache, of which others leave three quarters.
+    /// desktop, share 32 MiB of cache.  Of what is little larger than that, most is still there at the next call.
     fn default() -> Grain {
-        Grain { group: 60_000_000, task: 20_000_000, cache: 24 << 20 }
+        Grain { group: 60_000_000, task: 20_000_000, cache: 40 << 20 }
     }
 }
 
