@@ -7,17 +7,17 @@
 /// The size of a huge page, and what memory of such is aligned to.
 pub(crate) const HUGE: usize = 2 << 20;
 
-/// Whether memory of so many bytes should have huge pages: at least one is whole, and little of the last is wasted.
+/// Whether memory of so many bytes should have huge pages: two at least are whole, and what is left has small ones.
 pub(crate) const fn wants_huge(bytes: usize) -> bool {
     bytes >= 2 * HUGE
 }
 
-/// Asks for huge pages under fresh memory of which nothing has been touched yet; the system may decline.
+/// Asks for huge pages under memory that is about to be used; the system may decline.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn advise_huge(memory: *mut u8, bytes: usize) {
     use std::ffi::{c_int, c_void};
 
-    // The C library that `std` links has it.
+    // Every C library that `std` links on Linux has it, so that no crate is needed for it.
     unsafe extern "C" {
         fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
     }

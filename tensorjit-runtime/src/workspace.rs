@@ -16,6 +16,9 @@ const GRAIN: usize = 4096;
 /// A dangling address with the promised alignment.
 const NOTHING: NonNull<u8> = NonNull::<Aligned>::dangling().cast();
 
+/// The layout of no memory.
+const EMPTY: Layout = Layout::new::<()>();
+
 #[repr(align(64))]
 struct Aligned;
 
@@ -30,7 +33,8 @@ struct Aligned;
 #[derive(Debug)]
 pub struct Workspace {
     memory: NonNull<u8>,
-    capacity: usize,
+    /// How it was allocated; nothing is where it has no bytes.
+    layout: Layout,
 }
 
 // SAFETY: it owns its memory, like a vector of bytes, and hands out addresses only through `&mut`.
@@ -41,45 +45,47 @@ unsafe impl Sync for Workspace {}
 impl Workspace {
     /// An empty one; it allocates nothing.
     pub const fn new() -> Workspace {
-        Workspace { memory: NOTHING, capacity: 0 }
+        Workspace { memory: NOTHING, layout: EMPTY }
     }
 
     /// Bytes that it holds.
     pub fn capacity(&self) -> usize {
-        self.capacity
+        self.layout.size()
     }
 
     /// Makes room for `bytes` and returns their address, aligned to 64; `None` where memory is short.
     pub(crate) fn reserve(&mut self, bytes: usize) -> Option<*mut u8> {
-        if bytes > self.capacity {
+        if bytes > self.capacity() {
             let rounded = bytes.checked_next_multiple_of(GRAIN)?;
-            let layout = layout(rounded)?;
             self.free();
-            // SAFETY: the size is not zero, as it is above the capacity.
-            self.memory = NonNull::new(unsafe { alloc(layout) })?;
-            self.capacity = rounded;
-            if pages::wants_huge(rounded) {
+            // An allocator may refuse to align to more than pages.
+            let huge = pages::wants_huge(rounded) && self.allocate(rounded, HUGE);
+            if huge {
                 pages::advise_huge(self.memory.as_ptr(), rounded);
+            } else if !self.allocate(rounded, ALIGN) {
+                return None;
             }
         }
         Some(self.memory.as_ptr())
     }
 
+    /// Whether there is memory for so many bytes, more than none; nothing may be held.
+    fn allocate(&mut self, bytes: usize, align: usize) -> bool {
+        let Ok(layout) = Layout::from_size_align(bytes, align) else { return false };
+        // SAFETY: the size is not zero.
+        let Some(memory) = NonNull::new(unsafe { alloc(layout) }) else { return false };
+        (self.memory, self.layout) = (memory, layout);
+        true
+    }
+
     fn free(&mut self) {
-        let capacity = std::mem::take(&mut self.capacity);
+        let layout = std::mem::replace(&mut self.layout, EMPTY);
         let memory = std::mem::replace(&mut self.memory, NOTHING);
-        if capacity > 0
-            && let Some(layout) = layout(capacity)
-        {
+        if layout.size() > 0 {
             // SAFETY: it was allocated with this layout, and nothing refers to it any more.
             unsafe { dealloc(memory.as_ptr(), layout) };
         }
     }
-}
-
-/// How memory of so many bytes is allocated; what is freed has the layout of what was allocated.
-fn layout(bytes: usize) -> Option<Layout> {
-    Layout::from_size_align(bytes, if pages::wants_huge(bytes) { HUGE } else { ALIGN }).ok()
 }
 
 impl Default for Workspace {
@@ -159,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn large_ones_are_made_of_huge_pages() {
+    fn large_ones_begin_where_huge_pages_do() {
         let mut workspace = Workspace::new();
         let first = workspace.reserve(5 * HUGE / 2).unwrap();
         assert_eq!((first as usize % HUGE, workspace.capacity()), (0, 5 * HUGE / 2));

@@ -17,6 +17,7 @@ use crate::graph::ops::broadcast::Broadcast;
 use crate::graph::ops::concat::Concat;
 use crate::graph::ops::contract::Contract;
 use crate::graph::ops::cumulate::Cumulate;
+use crate::graph::ops::custom::Custom;
 use crate::graph::ops::gather::Gather;
 use crate::graph::ops::indexing::Indexing;
 use crate::graph::ops::iota::Iota;
@@ -80,7 +81,7 @@ struct Batch<'g> {
     graph: &'g mut Graph,
     count: &'g Dim,
     origin: Origin,
-    /// The results of loops within the body at hand.
+    /// The results of loops, and of functions with rules, within the body at hand.
     scans: BTreeMap<NodeId, Vec<NodeId>>,
 }
 
@@ -104,9 +105,9 @@ impl Batch<'_> {
                 }
                 op if operands.iter().any(|lane| lane.is_each()) => {
                     let (op, operands) = match op {
-                        Op::Scan(scan) => {
-                            let Some(results) = self.scan(scan, &operands)? else { return Ok(None) };
-                            // A scan has no value of its own; its results are taken from here.
+                        op if op.results().is_some() => {
+                            let Some(results) = self.several(op, &operands)? else { return Ok(None) };
+                            // The node has no value of its own; its results are taken from here.
                             let stands = results.first().copied().unwrap_or(operands[0].node());
                             self.scans.insert(id, results);
                             image[id.0 as usize] = Some(Lane::Each(stands));
@@ -269,43 +270,75 @@ impl Batch<'_> {
         Ok((Op::Scatter(Scatter { indexing, ..op.clone() }), operands))
     }
 
+    /// The results of an operator that has several.
+    fn several(&mut self, op: &Op, lanes: &[Lane]) -> Result<Option<Vec<NodeId>>, Bug> {
+        match op {
+            Op::Scan(scan) => self.scan(scan, lanes),
+            Op::Custom(custom) => self.custom(custom, lanes),
+            _ => Ok(None),
+        }
+    }
+
     /// A loop within the body: each step does what it does for all items, which take the same number of steps.
     fn scan(&mut self, scan: &Scan, lanes: &[Lane]) -> Result<Option<Vec<NodeId>>, Bug> {
         if scan.conditional || scan.counted && lanes.last().is_none_or(|steps| steps.is_each()) {
             return Ok(None);
         }
-        let mut new = Graph::new(self.graph.facts.clone(), Vec::new());
-        let (mut inside, mut operands) = (Vec::new(), Vec::new());
-        for (position, input) in scan.body.inputs.iter().enumerate() {
-            let mut each = false;
-            if let Some(lane) = lanes.get(position) {
-                each = lane.is_each() || position < scan.carries;
-                let mut operand = if each { self.each(*lane)? } else { lane.node() };
-                if each && (scan.carries..scan.carries + scan.slices).contains(&position) {
-                    operand = self.moved(operand, 0, 1)?;
-                }
-                operands.push(operand);
+        let mut operands = Vec::new();
+        let mut all = vec![false; scan.body.inputs.len()];
+        for (position, (lane, each)) in lanes.iter().zip(&mut all).enumerate() {
+            *each = lane.is_each() || position < scan.carries;
+            let mut operand = if *each { self.each(*lane)? } else { lane.node() };
+            if *each && (scan.carries..scan.carries + scan.slices).contains(&position) {
+                operand = self.moved(operand, 0, 1)?;
             }
-            let mut ty = input.ty.clone();
-            if each {
-                ty = ty.with_shape([std::slice::from_ref(self.count), &ty.shape[..]].concat());
-            }
-            new.inputs.push(Input { name: input.name.clone(), ty });
-            let id = new.add(Op::Input(position as u32), &[], self.origin)?;
-            inside.push(if each { Lane::Each(id) } else { Lane::Same(id) });
+            operands.push(operand);
         }
-        let origin = self.origin;
-        let mut batch = Batch { graph: &mut new, count: self.count, origin, scans: BTreeMap::new() };
-        let Some(results) = batch.body(&scan.body, inside)? else { return Ok(None) };
-        let outputs = results.into_iter().map(|lane| batch.each(lane)).collect::<Result<Vec<_>, _>>()?;
-        let results = outputs.len();
-        new.outputs = outputs;
-        let whole = self.add(Op::Scan(Scan { body: Arc::new(new), ..scan.clone() }), &operands)?;
+        let Some(body) = self.sub_graph(&scan.body, &all)? else { return Ok(None) };
+        let results = body.outputs.len();
+        let whole = self.add(Op::Scan(Scan { body: Arc::new(body), ..scan.clone() }), &operands)?;
         let one = |batch: &mut Self, result: usize| {
             let id = batch.add(Op::Output(Output(result)), &[whole])?;
             if result < scan.carries { Ok(id) } else { batch.moved(id, 1, 0) }
         };
         (0..results).map(|result| one(self, result)).collect::<Result<Vec<_>, Bug>>().map(Some)
+    }
+
+    /// A function with a rule: the rule transforms what belongs to all items.
+    fn custom(&mut self, custom: &Custom, lanes: &[Lane]) -> Result<Option<Vec<NodeId>>, Bug> {
+        let captures = custom.captures(lanes);
+        let mut all = vec![true; custom.rule.inputs.len() - captures.len()];
+        all.extend(captures.iter().map(|lane| lane.is_each()));
+        let Some(rule) = self.sub_graph(&custom.rule, &all)? else { return Ok(None) };
+        let mut operands = Vec::with_capacity(lanes.len());
+        for (position, lane) in lanes.iter().enumerate() {
+            let is_capture = position >= lanes.len() - captures.len();
+            operands.push(if is_capture { lane.node() } else { self.each(*lane)? });
+        }
+        let whole = self.add(Op::Custom(Custom { rule: Arc::new(rule), ..custom.clone() }), &operands)?;
+        let one = |result| self.add(Op::Output(Output(result)), &[whole]);
+        (0..custom.results).map(one).collect::<Result<Vec<_>, Bug>>().map(Some)
+    }
+
+    /// A sub-graph for all items, of whose inputs those that are marked are one for each.
+    fn sub_graph(&self, body: &Graph, each: &[bool]) -> Result<Option<Graph>, Bug> {
+        let mut new = Graph::new(self.graph.facts.clone(), Vec::new());
+        let mut inside = Vec::with_capacity(each.len());
+        for (position, (input, each)) in body.inputs.iter().zip(each).enumerate() {
+            let mut ty = input.ty.clone();
+            if *each {
+                ty = ty.with_shape([std::slice::from_ref(self.count), &ty.shape[..]].concat());
+            }
+            new.inputs.push(Input { name: input.name.clone(), ty });
+            let id = new.add(Op::Input(position as u32), &[], self.origin)?;
+            inside.push(if *each { Lane::Each(id) } else { Lane::Same(id) });
+        }
+        let (count, origin) = (self.count, self.origin);
+        let mut batch = Batch { graph: &mut new, count, origin, scans: BTreeMap::new() };
+        let Some(results) = batch.body(body, inside)? else { return Ok(None) };
+        let outputs = results.into_iter().map(|lane| batch.each(lane)).collect::<Result<Vec<_>, _>>()?;
+        new.outputs = outputs;
+        Ok(Some(new))
     }
 
     fn add(&mut self, op: Op, operands: &[NodeId]) -> Result<NodeId, Bug> {

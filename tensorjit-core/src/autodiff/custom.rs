@@ -84,11 +84,11 @@ fn or_zeros(site: &mut Site, tangent: Option<NodeId>, like: NodeId) -> Result<No
 }
 
 /// The error of a function that is differentiated forward and has a rule for the other direction alone.
-pub(super) fn one_way(op: &Custom, at: Origin) -> Failure {
+pub(super) fn one_way(op: &Custom, at: Origin) -> Diagnostic {
     let message =
         format!("`{}` has a rule for reverse derivatives alone, and a forward one is asked for", op.name);
     let help = "give it the rule of its tangents, `#[jvp(..)]`, from which both directions follow";
-    Failure::User(vec![Diagnostic::new("no-derivative", message, at).help(help)])
+    Diagnostic::new("no-derivative", message, at).help(help)
 }
 
 /// The graph with what functions give in the place of functions with a rule, which nobody asks for any more.
@@ -98,6 +98,7 @@ pub(super) fn erase(graph: Graph) -> Result<Graph, Failure> {
     }
     let mut new = Graph::new(graph.facts.clone(), graph.inputs.clone());
     let mut image: Vec<NodeId> = Vec::with_capacity(graph.len());
+    let mut problems = Vec::new();
     for id in graph.ids() {
         let node = graph.node(id);
         let inputs: Vec<NodeId> = node.inputs.iter().map(|input| image[input.0 as usize]).collect();
@@ -108,8 +109,17 @@ pub(super) fn erase(graph: Graph) -> Result<Graph, Failure> {
                 image.push(inputs[0]);
                 continue;
             }
-            Op::CustomTangent(op) => return Err(one_way(op, origin)),
-            Op::Output(Output(result)) if let Op::Custom(_) = graph.node(node.inputs[0]).op => {
+            Op::CustomTangent(op) => {
+                let problem = one_way(op, origin);
+                if !problems.contains(&problem) {
+                    problems.push(problem);
+                }
+                image.push(inputs[0]);
+                continue;
+            }
+            Op::Output(Output(result))
+                if let Op::Custom(_) | Op::CustomTangent(_) = graph.node(node.inputs[0]).op =>
+            {
                 image.push(image[graph.node(node.inputs[0]).inputs[*result].0 as usize]);
                 continue;
             }
@@ -120,6 +130,9 @@ pub(super) fn erase(graph: Graph) -> Result<Graph, Failure> {
             op => op.clone(),
         };
         image.push(new.add(op, &inputs, origin)?);
+    }
+    if !problems.is_empty() {
+        return Err(Failure::User(problems));
     }
     new.outputs = graph.outputs.iter().map(|output| image[output.0 as usize]).collect();
     let all = vec![true; new.inputs.len()];

@@ -27,7 +27,7 @@ pub(super) fn linearize(
     results: &[NodeId],
     variables: &[(NodeId, Strand)],
 ) -> Result<Linear, Failure> {
-    let between = between(graph, results, variables.iter().map(|(id, _)| *id));
+    let between = between(graph, results, variables.iter().map(|(id, _)| *id), carriers);
     let mut placeholders = Vec::with_capacity(variables.len());
     for (position, (variable, _)) in variables.iter().enumerate() {
         let ty = graph.ty(*variable).clone();
@@ -63,8 +63,13 @@ pub(super) fn linearize(
     Ok(Linear { placeholders, tangents, flow })
 }
 
-/// The nodes on the ways from the variables to the results, in order.
-fn between(graph: &Graph, results: &[NodeId], variables: impl Iterator<Item = NodeId>) -> Vec<NodeId> {
+/// The nodes on the ways from the variables to the results, in order; `operands` are those of a node that lead on.
+fn between(
+    graph: &Graph,
+    results: &[NodeId],
+    variables: impl Iterator<Item = NodeId>,
+    operands: fn(&Node) -> &[NodeId],
+) -> Vec<NodeId> {
     let Some(last) = results.iter().max().copied() else { return Vec::new() };
     let mut depends = vec![false; last.0 as usize + 1];
     let mut first = last.0 + 1;
@@ -73,7 +78,7 @@ fn between(graph: &Graph, results: &[NodeId], variables: impl Iterator<Item = No
         first = first.min(variable.0);
     }
     for id in first..=last.0 {
-        let inputs = carriers(graph.node(NodeId(id)));
+        let inputs = operands(graph.node(NodeId(id)));
         if inputs.iter().any(|input| depends[input.0 as usize]) {
             depends[id as usize] = true;
         }
@@ -84,7 +89,7 @@ fn between(graph: &Graph, results: &[NodeId], variables: impl Iterator<Item = No
     for id in (first..=last.0).rev() {
         if needed[id as usize] && depends[id as usize] {
             found.push(NodeId(id));
-            carriers(graph.node(NodeId(id))).iter().for_each(|input| needed[input.0 as usize] = true);
+            operands(graph.node(NodeId(id))).iter().for_each(|input| needed[input.0 as usize] = true);
         }
     }
     found.reverse();
@@ -109,7 +114,7 @@ pub(super) fn apply(graph: &mut Graph, linear: &Linear, vectors: &[NodeId]) -> R
             *place = Some(*vector);
         }
     }
-    for id in between(graph, &[tangent], linear.placeholders.iter().copied()) {
+    for id in between(graph, &[tangent], linear.placeholders.iter().copied(), |node| &node.inputs) {
         let place = (id.0 - first) as usize;
         if image[place].is_some() {
             continue;

@@ -21,7 +21,7 @@ pub(super) fn linearize(
         Op::Elementwise(row) => return elementwise::linearize(site, *row, tangents, flow),
         Op::Scan(op) => return scan::linearize(site, op, tangents, flow),
         Op::Custom(op) => custom::linearize(site, op, tangents, flow)?,
-        Op::CustomTangent(op) => return Err(custom::one_way(op, origin)),
+        Op::CustomTangent(op) => return Err(Failure::User(vec![custom::one_way(op, origin)])),
         Op::Output(op) => match flow.customs.get(&node.inputs[0]) {
             Some(tangents) => tangents[op.0],
             None => scan::output(site, *op, tangents, flow)?,

@@ -47,6 +47,11 @@ pub(super) fn transpose(
             let linear = linear(graph, flow, id);
             let parts = match &graph.node(id).op {
                 Op::CustomTangent(_) => custom::transpose(graph, id, &linear, &cotangents)?,
+                // A linear function is transposed as its body is.
+                Op::Custom(_) => {
+                    let results = linear.iter().zip(&cotangents);
+                    results.map(|(linear, found)| found.filter(|_| *linear).map(|found| found.node)).collect()
+                }
                 _ => scan::transpose(graph, id, &linear, &cotangents, flow)?,
             };
             for (input, part) in graph.node(id).inputs.iter().zip(parts) {

@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use super::call::{Arg, Call};
+use super::call::{Arg, Call, is_known};
 use super::leaves::leaves;
 use super::report::{Checked, Stop, counted};
 use super::scope::Checker;
 use super::value::{Placed, Value};
-use crate::diag::{Diagnostic, Origin};
+use crate::diag::{Bug, Diagnostic, Origin};
 use crate::graph::extract::Extract;
 use crate::graph::ops::custom::Custom;
 use crate::graph::ops::scan::Output;
@@ -55,7 +55,11 @@ impl Ruled<'_> {
             let names = self.moving.iter().map(|position| format!("the cotangent of `{}`", name(position)));
             return names.zip(self.moved()).collect();
         }
-        self.results.iter().map(|result| ("the tangent of the result".to_owned(), result.clone())).collect()
+        let what = |part| match self.results.len() {
+            1 => "the tangent of the result".to_owned(),
+            _ => format!("the tangent of `result.{part}`"),
+        };
+        (0..).map(what).zip(self.results.iter().cloned()).collect()
     }
 }
 
@@ -70,14 +74,19 @@ impl Checker<'_> {
     ) -> Checked<Value> {
         let Some(rule) = &function.rule else { return Ok(result) };
         let Some(by) = self.function_named(&rule.name.text) else {
-            return Err(self.unknown_function(&rule.name));
+            if !is_known(&rule.name.text) {
+                return Err(self.unknown_function(&rule.name));
+            }
+            let message = format!("`{}` is no function of this block", rule.name.text);
+            let diagnostic = Diagnostic::new("derivative-rule", message, rule.name.at);
+            return Err(self.report(diagnostic.help("the rule of a derivative is written for its function")));
         };
         let moving = self.moving(function, rule, given)?;
         let results = match &result {
             Value::Tuple(items) => items.iter().map(|item| item.value.clone()).collect(),
             other => vec![other.clone()],
         };
-        if results.iter().any(|result| !self.is_of_floats(result)) {
+        if results.is_empty() || results.iter().any(|result| !self.is_of_floats(result)) {
             let name = &function.name.text;
             let message = format!("`{name}` has a rule for its derivative, so that its results are floats");
             return self.fail("derivative-rule", rule.at, message);
@@ -89,7 +98,7 @@ impl Checker<'_> {
         let (results, arguments) =
             (leaves(&result), ruled.moved().iter().flat_map(leaves).collect::<Vec<_>>());
         if !rule.reverse {
-            self.require_linear(&ruled, &extract, results.len()..placeholders.len())?;
+            self.require_linear(&ruled, &outputs, &placeholders[results.len()..])?;
         }
         let custom = Custom {
             name: function.name.text.clone(),
@@ -98,8 +107,11 @@ impl Checker<'_> {
             arguments: arguments.len(),
             rule: Arc::new(extract.body),
         };
-        let captures = extract.captures.iter().filter_map(|part| part.outside());
-        let operands: Vec<NodeId> = results.iter().copied().chain(arguments).chain(captures).collect();
+        let lost = || Bug::new("check", "a capture of a rule stands for nothing");
+        let mut operands = [&results[..], &arguments].concat();
+        for part in &extract.captures {
+            operands.push(part.outside().ok_or_else(lost)?);
+        }
         let node = self.add(Op::Custom(custom), &operands, at)?;
         let outputs = (0..results.len()).map(|result| self.add(Op::Output(Output(result)), &[node], at));
         let outputs = outputs.collect::<Checked<Vec<NodeId>>>()?;
@@ -212,20 +224,15 @@ impl Checker<'_> {
         self.report(Diagnostic::new("struct-type", message, found.at).label(rule.at, "the rule"))
     }
 
-    /// Demands that a rule is linear in the tangents, which are those inputs of it.
-    fn require_linear(
-        &mut self,
-        ruled: &Ruled<'_>,
-        extract: &Extract,
-        tangents: std::ops::Range<usize>,
-    ) -> Checked<()> {
-        let marked: Vec<bool> =
-            (0..extract.body.inputs.len()).map(|input| tangents.contains(&input)).collect();
-        let Some(node) = extract.body.first_nonlinear(&marked) else { return Ok(()) };
+    /// Demands that what a rule gives is linear in the tangents.
+    fn require_linear(&mut self, ruled: &Ruled<'_>, outputs: &[NodeId], tangents: &[NodeId]) -> Checked<()> {
+        let found = self.graph.first_nonlinear(outputs, &|id| tangents.contains(&id));
+        let Some(node) = found else { return Ok(()) };
         let name = &ruled.by.name.text;
         let message = format!("`{name}` gives tangents that are not linear in those that it takes");
-        let diagnostic = Diagnostic::new("derivative-rule", message, extract.body.origin(node));
-        let help = "each term has one tangent as a factor; `#[vjp(..)]` may do as it likes";
+        let diagnostic = Diagnostic::new("derivative-rule", message, self.graph.origin(node));
+        let help = "each term has one tangent as a factor, and loops carry nothing but tangents, zeros at first; \
+                    `#[vjp(..)]` may do as it likes";
         Err(self.report(diagnostic.label(ruled.rule.at, "the rule").help(help)))
     }
 }

@@ -1,35 +1,61 @@
-//! Whether the outputs of a sub-graph are linear in some of its inputs, so that they can be transposed.
+//! Whether nodes are linear in others, so that they can be transposed.
+
+use std::collections::BTreeMap;
 
 use super::ops::constant::Constant;
 use super::ops::cumulate::Running;
 use super::ops::derivative::Derivative;
 use super::ops::reduce::ReduceKind;
-use super::ops::scan::Scan;
+use super::ops::scan::{Output, Scan};
 use super::ops::scatter::Combine;
 use super::table::{Ew, row};
 use super::{Graph, NodeId, Op};
 
 impl Graph {
-    /// The first node by which an output depends on the marked inputs otherwise than linearly.
-    pub fn first_nonlinear(&self, marked: &[bool]) -> Option<NodeId> {
-        let needed = self.reachable(&self.outputs);
+    /// The first node by which `outputs` are not linear in the marked nodes; an output that does not depend on them
+    /// is zero.
+    pub fn first_nonlinear(&self, outputs: &[NodeId], marked: &dyn Fn(NodeId) -> bool) -> Option<NodeId> {
         let depends = self.depending(marked);
+        let constant = |output: &&NodeId| !depends[output.0 as usize] && !self.is_zero(**output);
+        self.nonlinear_node(outputs, marked, &depends).or_else(|| outputs.iter().find(constant).copied())
+    }
+
+    /// The first node that an output needs and that depends on marked nodes otherwise than linearly.
+    fn nonlinear_node(
+        &self,
+        outputs: &[NodeId],
+        marked: &dyn Fn(NodeId) -> bool,
+        depends: &[bool],
+    ) -> Option<NodeId> {
+        let needed = self.reachable(outputs);
+        let of = |input: &NodeId| depends[input.0 as usize];
         self.ids().find(|id| {
-            let of = |input: &NodeId| depends[input.0 as usize];
+            let inputs = &self.node(*id).inputs;
             needed[id.0 as usize]
-                && self.node(*id).inputs.iter().any(of)
-                && !self.is_linear(*id, &|position| of(&self.node(*id).inputs[position]))
+                && !marked(*id)
+                && inputs.iter().any(of)
+                && !self.is_linear(*id, &|position| of(&inputs[position]))
         })
     }
 
-    /// Which nodes depend on the marked inputs.
-    fn depending(&self, marked: &[bool]) -> Vec<bool> {
+    /// Which nodes depend on the marked ones.  A scan does if any of its results does.
+    fn depending(&self, marked: &dyn Fn(NodeId) -> bool) -> Vec<bool> {
         let mut depends = vec![false; self.len()];
+        let mut scans: BTreeMap<NodeId, Vec<bool>> = BTreeMap::new();
         for id in self.ids() {
             let node = self.node(id);
-            depends[id.0 as usize] = match node.op {
-                Op::Input(position) => marked.get(position as usize) == Some(&true),
-                _ => node.inputs.iter().any(|input| depends[input.0 as usize]),
+            let of = |position: usize| depends[node.inputs[position].0 as usize];
+            let any = (0..node.inputs.len()).any(of);
+            depends[id.0 as usize] = match &node.op {
+                Op::Output(Output(result)) if any && scans.contains_key(&node.inputs[0]) => {
+                    scans[&node.inputs[0]][*result]
+                }
+                Op::Scan(scan) if any => {
+                    let inside = scan.depending(&scan.reached(node.inputs.len(), &of));
+                    scans.insert(id, scan.body.outputs.iter().map(|id| inside[id.0 as usize]).collect());
+                    true
+                }
+                _ => any || marked(id),
             };
         }
         depends
@@ -75,30 +101,21 @@ impl Graph {
             Op::TriangularSolve(_) | Op::Solve(_) => only(1),
             Op::Derivative(Derivative::Vjp | Derivative::Jvp | Derivative::Hvp) => only(2),
             Op::Scan(scan) => self.is_linear_scan(scan, inputs, marked),
+            // Its results are those of its body, which are linear or not.
+            Op::Custom(op) => !op.reverse,
             _ => false,
         }
     }
 
-    /// Whether every step is linear; carries that come to depend on what is marked begin with zeros.
+    /// Whether a scan is one that can be transposed: each step is linear, and what is carried is linear too and
+    /// begins with zeros.
     fn is_linear_scan(&self, scan: &Scan, inputs: &[NodeId], marked: &dyn Fn(usize) -> bool) -> bool {
-        if scan.counted && marked(inputs.len() - 1) {
-            return false;
-        }
-        let mut inside: Vec<bool> =
-            (0..scan.body.inputs.len()).map(|position| position < inputs.len() && marked(position)).collect();
-        loop {
-            let depends = scan.body.depending(&inside);
-            let reached = |carry: &usize| !inside[*carry] && depends[scan.body.outputs[*carry].0 as usize];
-            let Some(carry) = (0..scan.carries).find(reached) else {
-                let stays = !scan.conditional
-                    || scan.body.outputs.last().is_none_or(|condition| !depends[condition.0 as usize]);
-                return stays && scan.body.first_nonlinear(&inside).is_none();
-            };
-            if !self.is_zero(inputs[carry]) {
-                return false;
-            }
-            inside[carry] = true;
-        }
+        let inside = scan.reached(inputs.len(), marked);
+        let carries = |carry: usize| inside[carry] && (marked(carry) || self.is_zero(inputs[carry]));
+        (0..scan.carries).all(carries)
+            && !scan.conditional
+            && !(scan.counted && marked(inputs.len() - 1))
+            && scan.is_linear(&inside)
     }
 
     /// Whether a node is the constant zero, moved at most.
@@ -106,10 +123,44 @@ impl Graph {
         let node = self.node(id);
         match &node.op {
             Op::Constant(constant) => *constant == Constant::zero(node.ty.dtype),
-            Op::Broadcast(_) | Op::Permute(_) | Op::Reshape(_) | Op::Slice(_) | Op::Variable(_) => {
-                node.inputs.first().is_some_and(|input| self.is_zero(*input))
-            }
+            Op::Broadcast(_)
+            | Op::Permute(_)
+            | Op::Reshape(_)
+            | Op::Slice(_)
+            | Op::Pad(_)
+            | Op::Concat(_)
+            | Op::Variable(_) => node.inputs.iter().all(|input| self.is_zero(*input)),
             _ => false,
         }
+    }
+}
+
+impl Scan {
+    /// Which inputs of the body depend on the operands that are marked: carries may do so after some steps.
+    fn reached(&self, operands: usize, marked: &dyn Fn(usize) -> bool) -> Vec<bool> {
+        let steps = operands - usize::from(self.counted);
+        let mut reached: Vec<bool> =
+            (0..self.body.inputs.len()).map(|position| position < steps && marked(position)).collect();
+        loop {
+            let depends = self.depending(&reached);
+            let new = |carry: &usize| !reached[*carry] && depends[self.body.outputs[*carry].0 as usize];
+            let Some(carry) = (0..self.carries).find(new) else { return reached };
+            reached[carry] = true;
+        }
+    }
+
+    /// Which nodes of the body depend on the inputs that are marked.
+    fn depending(&self, inputs: &[bool]) -> Vec<bool> {
+        self.body.depending(&|id| self.is_marked(id, inputs))
+    }
+
+    /// Whether a step is linear in the inputs that are marked.
+    fn is_linear(&self, inputs: &[bool]) -> bool {
+        let marked = |id| self.is_marked(id, inputs);
+        self.body.nonlinear_node(&self.body.outputs, &marked, &self.depending(inputs)).is_none()
+    }
+
+    fn is_marked(&self, id: NodeId, inputs: &[bool]) -> bool {
+        matches!(self.body.node(id).op, Op::Input(position) if inputs[position as usize])
     }
 }

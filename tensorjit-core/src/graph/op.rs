@@ -190,7 +190,10 @@ pub(super) fn infer(graph: &Graph, op: &Op, inputs: &[NodeId]) -> Result<Type, B
         Op::Variable(_) | Op::StopGradient => match types.as_slice() {
             [ty] => Ok((*ty).clone()),
             [ty, instead] if *op == Op::StopGradient && ty.fits(facts, instead) => Ok((*ty).clone()),
-            _ => Err(Bug::new("graph", "an identity takes one operand")),
+            _ => Err(Bug::new(
+                "graph",
+                "an identity takes one operand, and what has its derivative another one",
+            )),
         },
         Op::Derivative(op) => op.infer(facts, &types),
         Op::Scan(op) => op.infer(facts, &types),

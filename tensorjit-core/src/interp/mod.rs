@@ -87,7 +87,7 @@ fn apply(
         Op::Lu(op) => op.eval(env, operands, shape),
         Op::Variable(_) | Op::StopGradient => match operands {
             [operand, ..] => Ok((*operand).clone()),
-            _ => Err(bug("an identity takes one operand")),
+            _ => Err(bug("an identity of nothing")),
         },
         Op::Scan(_) | Op::Output(_) => Err(bug("a scan has several values")),
         Op::Custom(op) | Op::CustomTangent(op) => Err(bug(format!("the rule of {} is not used", op.name))),

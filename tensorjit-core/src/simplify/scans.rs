@@ -4,6 +4,7 @@
 //! Derivatives make a second scan of a primal one, with more stacks; both are one again here.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::diag::Bug;
 use crate::graph::ops::scan::{Output, Scan};
@@ -126,7 +127,7 @@ impl Loops {
             let node = graph.node(id);
             let (op, operands) = match (&node.op, node.inputs.as_slice()) {
                 (Op::Scan(_), _) => match self.all.get(&id) {
-                    Some(one) if one.is_used() => one.assemble()?,
+                    Some(one) if one.is_used() => one.assemble_simplified()?,
                     _ => continue,
                 },
                 (Op::Output(Output(position)), [scan]) => {
@@ -302,7 +303,18 @@ impl Loop {
         Step { count: &self.scan.count, reverse: self.scan.reverse, body: &self.body, parts, taped: &[] }
     }
 
-    /// The scan of what is used.
+    /// The scan of what is used.  What is left out may have been all that read a result of a loop within.
+    fn assemble_simplified(&self) -> Result<(Op, Vec<NodeId>), Bug> {
+        match self.assemble()? {
+            (Op::Scan(scan), operands) if self.used.contains(&false) => {
+                let body = Arc::new(simplify(Graph::clone(&scan.body))?);
+                Ok((Op::Scan(Scan { body, ..scan }), operands))
+            }
+            whole => Ok(whole),
+        }
+    }
+
+    /// The scan of what is used, with the body as it is.
     fn assemble(&self) -> Result<(Op, Vec<NodeId>), Bug> {
         let mut parts = self.parts.clone();
         let unused = (0..self.scan.carries).filter(|carry| !self.used[*carry]);

@@ -80,7 +80,7 @@ static TABLE: &[Builtin] = &[
     row("hessian_diagonal", &["y", "x"], 2, "hessian_diagonal(y, x)",
         "The second derivatives of a float scalar by each element of a variable alone.", jacobian::hessian_diagonal),
     row("stop_gradient", &["x", "instead"], 1, "stop_gradient(x, instead = y)",
-        "`x`, as a constant to every derivative; with `instead` as what has the derivative of `y`.", derive::stop_gradient),
+        "`x`, as a constant to every derivative; with the derivative of `y` where `instead = y`, whose shape is that of `x`.", derive::stop_gradient),
 
     row("zeros", &["shape", "dtype"], 1, "zeros([N, M], dtype = f32)",
         "Zeros, of the type of what they meet or of `dtype`.", create::zeros),

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use tensorjit_runtime::abi::DType;
 
-use super::scan::alike;
 use crate::diag::Bug;
 use crate::dim::facts::Facts;
 use crate::graph::{Graph, Type};
@@ -60,7 +59,7 @@ impl Custom {
         let (results, arguments) = (&operands[..self.results], self.arguments(operands));
         let (given, found) = if self.reverse { (results, arguments) } else { (arguments, results) };
         let expected = results.iter().chain(given).chain(self.captures(operands));
-        let fits = |(expected, input): (&&Type, &Type)| alike(facts, expected, input);
+        let fits = |(expected, input): (&&Type, &Type)| expected.fits(facts, input);
         let outputs = self.rule.outputs.iter().map(|output| self.rule.ty(*output));
         match expected.zip(self.rule.inputs.iter().map(|input| &input.ty)).all(fits)
             && found.iter().zip(outputs).all(fits)

@@ -68,13 +68,13 @@ impl Scan {
         for (position, (given, input)) in operands.iter().zip(&self.body.inputs).enumerate() {
             let sliced = (self.carries..self.carries + self.slices).contains(&position);
             let expected = if sliced { self.stacked(&input.ty) } else { input.ty.clone() };
-            if !alike(facts, &expected, given) {
+            if !expected.fits(facts, given) {
                 return bug(format!("`{}` is {given:?}, not {expected:?}", input.name));
             }
         }
         for (carry, output) in self.body.inputs[..self.carries].iter().zip(&self.body.outputs) {
             let next = self.body.ty(*output);
-            if !alike(facts, &carry.ty, next) {
+            if !carry.ty.fits(facts, next) {
                 return bug(format!("the carry `{}` becomes {next:?}", carry.name));
             }
         }
@@ -101,9 +101,4 @@ impl Scan {
 /// The type of numbers of steps.
 fn index() -> Type {
     Type::new(DType::I64, [])
-}
-
-/// Whether two types are the same as far as facts go.
-pub(super) fn alike(facts: &Facts, a: &Type, b: &Type) -> bool {
-    a.dtype == b.dtype && a.rank() == b.rank() && a.shape.iter().zip(&b.shape).all(|(a, b)| facts.same(a, b))
 }

@@ -132,7 +132,7 @@ struct Emit<'a> {
     task: Option<Sym>,
     /// Whether there are several in this call.
     several: Option<Val>,
-    /// Whether this call reads and writes more in the group at hand than the last cache holds; none where no call does.
+    /// Whether this call reads and writes clearly more in the group at hand than the last cache holds; none where no call does.
     beyond: Option<Val>,
     /// Of the loop at hand, where it streams.
     streaming: Option<stream::Streaming>,
