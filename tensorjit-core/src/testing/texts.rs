@@ -51,6 +51,14 @@ pub fn words(text: &str) -> Vec<String> {
                 // A range `1..=64` keeps its sign.
                 let range = rest[..length].ends_with("..") && rest[length..].starts_with('=');
                 let length = length + usize::from(range);
+                // So does a number its negative exponent.
+                let exponent = first.is_ascii_digit() && rest[..length].ends_with('e');
+                let length = match rest[length..].strip_prefix('-').filter(|_| exponent) {
+                    Some(digits) => {
+                        rest.len() - digits.trim_start_matches(|c: char| c.is_ascii_digit()).len()
+                    }
+                    None => length,
+                };
                 words.push(rest[..length].to_owned());
                 rest = &rest[length..];
             }
