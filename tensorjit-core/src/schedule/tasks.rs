@@ -40,7 +40,7 @@ pub(super) const MOST_TASKS: i64 = 64;
 pub(super) const PIECE: i64 = 128;
 
 /// Bytes of a cache line: the memories of two tasks share none.
-const LINE: i64 = 64;
+const LINE: i64 = crate::loops::LINE as i64;
 
 /// Picoseconds of an operation on one element, and of a byte read or written.
 const OPERATION: i64 = 12;

@@ -1,9 +1,10 @@
 //! Scheduled and compiled graphs beside the oracle.
 
-use tensorjit_runtime::abi::DType;
+use tensorjit_runtime::abi::{DType, Level};
 
 use super::alike;
 use super::tasks::Grain;
+use crate::codegen::targets::targets;
 use crate::diag::Origin;
 use crate::dim::facts::{Facts, SymbolInfo};
 use crate::dim::{Dim, Sym};
@@ -18,7 +19,8 @@ use crate::graph::table::Ew;
 use crate::graph::value::{Env, Value};
 use crate::graph::{Graph, Input, NodeId, Op, Type};
 use crate::interp;
-use crate::loops::Place;
+use crate::loops::split::Limits;
+use crate::loops::{Place, Target};
 use crate::pipeline;
 use crate::testing::{Program, Side, sample};
 
@@ -90,6 +92,21 @@ fn check(graph: Graph, sizes: &[[i64; 3]]) -> Program {
 
 const SIZES: [[i64; 3]; 7] =
     [[3, 5, 4], [0, 5, 2], [4, 0, 3], [17, 33, 0], [29, 64, 65], [1, 1, 1], [2, 1100, 3]];
+
+/// The loops of a function at every level.
+pub(super) fn emitted(text: &str) -> Vec<(Level, String)> {
+    let parsed = crate::syntax::parse_text(text);
+    let functions = crate::check::check(&parsed.block).expect("it is well-typed");
+    let states = crate::testing::states(&functions[0]);
+    let prepared =
+        pipeline::prepare(functions[0].graph.clone(), &states, &mut |_, _, _| {}).expect("it is legal");
+    let schedule = super::schedule(prepared.graph(), &states, Grain::default()).expect("it can be scheduled");
+    let loops = |target: Target| {
+        let (kernel, _) = schedule.emit(&target, Limits::WHOLE).expect("it has loops");
+        (target.level, kernel.to_string())
+    };
+    targets("x86_64-unknown-linux-gnu", None).expect("it is supported").into_iter().map(loops).collect()
+}
 
 #[test]
 fn maps() {

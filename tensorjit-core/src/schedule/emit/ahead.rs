@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use super::Emit;
+use super::holds::Holds;
 use super::product::Product;
 use super::tile::Tile;
 use crate::diag::Bug;
 use crate::dim::Dim;
 use crate::graph::{NodeId, Op};
-use crate::lanes::{Cmp, Lanes, Prim};
-use crate::loops::Buf;
+use crate::loops::{Buf, LINE};
 use crate::schedule::reads::{self, At, Found};
 use crate::schedule::roots::{self, Root, variable};
 
@@ -20,9 +20,6 @@ const LEAST_TERMS: i64 = 65;
 /// Terms that are no more bytes apart are found by the machine itself.
 const NEAR: i64 = 1024;
 
-/// Bytes that come at once.
-const LINE: usize = 64;
-
 impl Emit<'_> {
     /// Asks for what the vectors of a tile, which stand at `indices`, read and write behind their sums.
     pub(super) fn ask_ahead(
@@ -31,15 +28,11 @@ impl Emit<'_> {
         tile: &Tile<'_>,
         indices: &[Vec<Dim>],
     ) -> Result<(), Bug> {
-        let (least, most) = self.facts.range(&tile.depth.count);
-        if most.is_some_and(|most| most < LEAST_TERMS) {
-            return Ok(());
-        }
-        if least.is_some_and(|least| least >= LEAST_TERMS) {
-            return self.ask(product, tile, indices);
-        }
-        let (terms, least) = (self.scalar_index(&tile.depth.count)?, self.int(LEAST_TERMS));
-        let are_many = self.b.prim(Prim::Cmp(Cmp::Ge), &[terms, least]);
+        let are_many = match self.reaches(&tile.depth.count, LEAST_TERMS)? {
+            Holds::Always => return self.ask(product, tile, indices),
+            Holds::Never => return Ok(()),
+            Holds::If(are_many) => are_many,
+        };
         self.b.open_branch(are_many);
         self.ask(product, tile, indices)?;
         self.b.otherwise(Vec::new());
@@ -53,7 +46,7 @@ impl Emit<'_> {
         let mut asked = BTreeSet::new();
         for (i, at) in indices.iter().enumerate() {
             // The line of the vector before has this one too.
-            if !(i % vectors * bytes).is_multiple_of(LINE) {
+            if !(i % vectors * bytes).is_multiple_of(LINE as usize) {
                 continue;
             }
             for (buf, offset) in self.behind_sums(product, tile, at) {
@@ -111,7 +104,7 @@ impl Emit<'_> {
         let width = Dim::constant((vectors * lanes) as i64);
         let mut asked = BTreeSet::new();
         for (j, index) in indices.iter().enumerate() {
-            if !(j * bytes * lanes).is_multiple_of(LINE) {
+            if !(j * bytes * lanes).is_multiple_of(LINE as usize) {
                 continue;
             }
             let mut index = [index, term].concat();
@@ -153,5 +146,38 @@ impl Emit<'_> {
             At::Flat(_) | At::Data => None,
         };
         root.reads.iter().filter_map(place).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tensorjit_runtime::abi::Level;
+
+    use crate::schedule::tests::emitted;
+
+    /// Whether a product asks for memory ahead, and whether it has panels at the highest level.
+    const CASES: [(&str, bool, bool); 5] = [
+        // Many rows, or many terms, of which panels make one stream each.
+        ("pub fn f(x: f32[1024, 2048], w: f32[2048, 1024]) -> f32[1024, 1024] { x @ w }", true, true),
+        // Too few for panels to repay: the right operand is read where it stands, a column of tiles ahead.
+        ("pub fn f(x: f32[128, 512], w: f32[512, 512]) -> f32[128, 512] { x @ w }", true, false),
+        // As many are only known at the call.
+        ("pub fn f<M, K, N>(x: f32[M, K], w: f32[K, N]) -> f32[M, N] { x @ w }", true, true),
+        // Few terms are done before memory could answer.
+        ("pub fn f(x: f32[32, 32], w: f32[32, 16]) -> f32[32, 16] { x @ w }", false, false),
+        ("pub fn f(x: f32[1024, 1024]) -> f32[1024, 1024] { x + 1 }", false, false),
+    ];
+
+    #[test]
+    fn products_ask_ahead_and_pack_what_repays_it() {
+        for (text, asks, packs) in CASES {
+            for (level, kernel) in emitted(text) {
+                assert_eq!(kernel.contains("prefetch"), asks, "{level:?} of {text}");
+                if level == Level::X86V4 {
+                    // The panels of both operands follow the arguments.
+                    assert_eq!(kernel.contains("store b4["), packs, "panels of {text}");
+                }
+            }
+        }
     }
 }

@@ -6,6 +6,7 @@ mod blocks;
 mod cumulate;
 mod factor;
 mod fold;
+mod holds;
 mod index;
 mod lanes;
 mod matrix;

@@ -1,5 +1,6 @@
 //! The operands of a product in panels.
 
+use super::holds::Holds;
 use super::product::Product;
 use super::tile::{Columns, Depth};
 use super::walk::Run;
@@ -27,13 +28,6 @@ impl Panels {
     }
 }
 
-/// Whether panels repay their copies.
-enum Repays {
-    Always,
-    Never,
-    If(Val),
-}
-
 /// The node and index of an operand's element of a row or column and of a term.
 type Element<'f, 'a> = &'f dyn Fn(&Emit<'a>, &Dim, &[Dim]) -> (NodeId, Vec<Dim>);
 
@@ -52,26 +46,17 @@ impl<'a> Emit<'a> {
         if packing.left == When::Never {
             return small(self, product);
         }
-        let mut condition = None;
+        let mut pays = Holds::Always;
         for (axis, least) in [(product.rows, LARGE_ROWS), (product.columns, LARGE_COLUMNS)] {
-            let extent = product.extent(axis);
-            if self.facts.range(&extent).0.is_some_and(|extent| extent >= least) {
-                continue;
-            }
-            let (extent, least) = (self.scalar_index(&extent)?, self.int(least));
-            let reaches = self.b.prim(Prim::Cmp(Cmp::Ge), &[extent, least]);
-            condition = Some(match condition {
-                Some(other) => self.b.prim(Prim::And, &[other, reaches]),
-                None => reaches,
-            });
+            let reaches = self.reaches(&product.extent(axis), least)?;
+            pays = self.both(pays, reaches);
         }
-        let condition = match (condition, self.repays_packing(product)?) {
-            (_, Repays::Never) => return small(self, product),
-            (condition, Repays::Always) => condition,
-            (None, Repays::If(repays)) => Some(repays),
-            (Some(condition), Repays::If(repays)) => Some(self.b.prim(Prim::And, &[condition, repays])),
+        let repays = self.repays_packing(product)?;
+        let condition = match self.both(pays, repays) {
+            Holds::Always => return large(self, product),
+            Holds::Never => return small(self, product),
+            Holds::If(condition) => condition,
         };
-        let Some(condition) = condition else { return large(self, product) };
         let memo = std::mem::take(&mut self.memo);
         self.b.open_branch(condition);
         large(self, product)?;
@@ -86,29 +71,14 @@ impl<'a> Emit<'a> {
     /// Whether a product of many rows and columns has so many rows, or terms, that panels repay their copies.
     ///
     /// Tiles of many rows read each element of the right operand seldom, and ask for the next ones ahead.
-    fn repays_packing(&mut self, product: &Product<'_>) -> Result<Repays, Bug> {
+    fn repays_packing(&mut self, product: &Product<'_>) -> Result<Holds, Bug> {
         let is_in_place = self.roots[product.root].along == [Along::Terms, Along::Own];
         if !is_in_place || self.tile_shape().0 < MOST_ROWS {
-            return Ok(Repays::Always);
+            return Ok(Holds::Always);
         }
-        let terms = product.folded.iter().fold(Dim::constant(1), |product, extent| &product * extent);
-        let mut repays = None;
-        for (extent, least) in [(product.extent(product.rows), MANY_ROWS), (terms, MANY_TERMS)] {
-            let (low, high) = self.facts.range(&extent);
-            if low.is_some_and(|low| low >= least) {
-                return Ok(Repays::Always);
-            }
-            if high.is_some_and(|high| high < least) {
-                continue;
-            }
-            let (extent, least) = (self.scalar_index(&extent)?, self.int(least));
-            let reaches = self.b.prim(Prim::Cmp(Cmp::Ge), &[extent, least]);
-            repays = Some(match repays {
-                Some(other) => self.b.prim(Prim::Or, &[other, reaches]),
-                None => reaches,
-            });
-        }
-        Ok(repays.map_or(Repays::Never, Repays::If))
+        let rows = self.reaches(&product.extent(product.rows), MANY_ROWS)?;
+        let terms = self.reaches(&Depth::whole(product).count, MANY_TERMS)?;
+        Ok(self.either(rows, terms))
     }
 
     /// Copies rows of the left operand into a panel.

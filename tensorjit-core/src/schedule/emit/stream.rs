@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 
 use tensorjit_runtime::abi::DType;
 
+use super::holds::Holds;
 use super::lanes::Turn;
 use super::tasks::Range;
 use super::{Emit, Stored, Var};
@@ -55,16 +56,12 @@ impl<'a> Emit<'a> {
         if !group.roots().any(|root| self.is_streamable(root)) {
             return Ok(None);
         }
-        let (bytes, most) = (self.traffic(group), self.grain.cache);
-        let (low, high) = self.facts.range(&bytes);
-        if high.is_some_and(|high| high <= most) {
-            return Ok(None);
-        }
-        if low.is_some_and(|low| low > most) {
-            return Ok(Some(self.b.int(DType::Bool, 1)));
-        }
-        let (bytes, most) = (self.scalar_index(&bytes)?, self.int(most));
-        Ok(Some(self.b.prim(Prim::Cmp(Cmp::Gt), &[bytes, most])))
+        let most = self.grain.cache;
+        Ok(match self.reaches(&self.traffic(group), most.saturating_add(1))? {
+            Holds::Always => Some(self.b.int(DType::Bool, 1)),
+            Holds::Never => None,
+            Holds::If(beyond) => Some(beyond),
+        })
     }
 
     /// Whether a root is a map that goes to the caller alone.  The steps of a scan write parts of its results.
@@ -244,12 +241,7 @@ impl<'a> Emit<'a> {
 
 #[cfg(test)]
 mod tests {
-    use crate::codegen::targets::targets;
-    use crate::loops::split::Limits;
-    use crate::pipeline::prepare;
-    use crate::schedule::schedule;
-    use crate::schedule::tasks::Grain;
-    use crate::testing::states;
+    use crate::schedule::tests::emitted;
 
     /// What a function writes past the caches, if its sizes are such.
     const CASES: [(&str, bool); 9] = [
@@ -273,18 +265,9 @@ mod tests {
     #[test]
     fn large_results_that_are_not_read_stream() {
         for (text, streams) in CASES {
-            let parsed = crate::syntax::parse_text(text);
-            let functions = crate::check::check(&parsed.block).expect("it is well-typed");
-            let states = states(&functions[0]);
-            let prepared =
-                prepare(functions[0].graph.clone(), &states, &mut |_, _, _| {}).expect("it is legal");
-            let schedule =
-                schedule(prepared.graph(), &states, Grain::default()).expect("it can be scheduled");
-            for target in targets("x86_64-unknown-linux-gnu", None).expect("it is supported") {
-                let (kernel, _) = schedule.emit(&target, Limits::WHOLE).expect("it has loops");
-                let kernel = kernel.to_string();
-                assert_eq!(kernel.contains("stream b"), streams, "{:?} of {text}", target.level);
-                assert_eq!(kernel.contains("fence"), streams, "{:?} of {text}", target.level);
+            for (level, kernel) in emitted(text) {
+                assert_eq!(kernel.contains("stream b"), streams, "{level:?} of {text}");
+                assert_eq!(kernel.contains("fence"), streams, "{level:?} of {text}");
             }
         }
     }

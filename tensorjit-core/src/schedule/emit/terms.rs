@@ -6,6 +6,7 @@
 //! the next the sums of those before stand on the stack, since registers hold the sums of the chain at hand.
 
 use super::Emit;
+use super::holds::Holds;
 use super::product::Product;
 use super::tile::{Depth, Tile};
 use super::walk::Walk;
@@ -72,16 +73,13 @@ impl<'a> Emit<'a> {
 
     /// The terms of a chain, which depend on how many a sum has in all, whatever part of them a tile adds.
     fn chain(&mut self, product: &Product<'_>) -> Result<Val, Bug> {
-        let terms = Depth::whole(product).count;
+        let has_many = self.reaches(&Depth::whole(product).count, FEW_TERMS + 1)?;
         let (short, long) = (self.int(SHORT_CHAIN), self.int(CHAIN));
-        match self.facts.range(&terms) {
-            (_, Some(most)) if most <= FEW_TERMS => return Ok(short),
-            (Some(least), _) if least > FEW_TERMS => return Ok(long),
-            _ => {}
-        }
-        let (terms, few) = (self.scalar_index(&terms)?, self.int(FEW_TERMS));
-        let has_few = self.b.prim(Prim::Cmp(Cmp::Le), &[terms, few]);
-        Ok(self.b.prim(Prim::Select, &[has_few, short, long]))
+        Ok(match has_many {
+            Holds::Always => long,
+            Holds::Never => short,
+            Holds::If(has_many) => self.b.prim(Prim::Select, &[has_many, long, short]),
+        })
     }
 
     /// Whether the terms of a tile are one chain at every call.
