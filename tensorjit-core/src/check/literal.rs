@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use tensorjit_runtime::abi::DType;
 
+use super::call::{Arg, Call};
 use super::report::Checked;
 use super::scope::{Checker, dtype_by_name};
 use super::value::{Form, Kind, Literal, Operand, Placed, Value};
@@ -220,6 +221,28 @@ impl Checker<'_> {
             Operand::Literal(literal) if literal.shape.is_empty() => "a number".to_owned(),
             Operand::Literal(literal) => format!("numbers of shape {}", self.show_shape(&literal.shape)),
         }
+    }
+
+    /// Two arguments of one element type, broadcast to one shape.
+    pub(super) fn pair(
+        &mut self,
+        call: &Call<'_>,
+        a: &Arg<'_>,
+        b: &Arg<'_>,
+    ) -> Checked<([Operand; 2], Vec<Dim>)> {
+        let (left, right) = (self.operand(&a.value, a.expr.span)?, self.operand(&b.value, b.expr.span)?);
+        let operands = [(left, a.expr.span), (right, b.expr.span)];
+        let found = self.unify(call.name, &operands, call.at)?;
+        let [(left, _), (right, _)] = operands;
+        let (x, y) = (self.shape(&left), self.shape(&right));
+        let Ok(shape) = self.join_shapes(&x, &y) else {
+            let shapes = format!("{} and {}", self.show_shape(&x), self.show_shape(&y));
+            let message = format!("the shapes of `{}` do not fit: {shapes}", call.name);
+            return self.fail("shape-mismatch", call.at, message);
+        };
+        let (left, right) = (self.settled(left, found)?, self.settled(right, found)?);
+        let operands = [self.expand(left, &shape, call.at)?, self.expand(right, &shape, call.at)?];
+        Ok((operands, shape))
     }
 
     /// Gives all operands one element type: that of those which have one.

@@ -52,9 +52,17 @@ fn with(text: &str, sizes: &[(&str, i64)], bounds: Option<&str>) -> String {
 fn constants_and_symbols() {
     for text in FUNCTIONS {
         let symbolic = Compiled::new(text);
-        for (m, n, k) in
-            [(1, 1, 1), (3, 17, 5), (14, 32, 64), (5, 300, 3), (2, 0, 4), (70, 130, 9), (53, 530, 600)]
-        {
+        for (m, n, k) in [
+            (1, 1, 1),
+            (3, 17, 5),
+            (14, 32, 64),
+            (5, 300, 3),
+            (2, 0, 4),
+            (70, 130, 9),
+            (53, 530, 600),
+            (9, 33, 40),
+            (7, 20, 100),
+        ] {
             let sizes = [("M", m), ("N", n), ("K", k)];
             let dims = symbolic.dims(&sizes);
             let inputs = symbolic.inputs(&dims);

@@ -9,7 +9,6 @@ use super::super::scope::Checker;
 use super::super::types::axes as counted_axes;
 use super::super::value::{Operand, Value};
 use crate::diag::{Diagnostic, Origin};
-use crate::dim::Dim;
 use crate::graph::Op;
 use crate::graph::ops::cumulate::{Cumulate, Running};
 
@@ -68,28 +67,6 @@ pub(in super::super) fn linear_recurrence(checker: &mut Checker<'_>, call: &Call
 }
 
 impl Checker<'_> {
-    /// Two arguments of one element type, broadcast to one shape.
-    pub(in super::super) fn pair(
-        &mut self,
-        call: &Call<'_>,
-        a: &Arg<'_>,
-        b: &Arg<'_>,
-    ) -> Checked<([Operand; 2], Vec<Dim>)> {
-        let (left, right) = (self.operand(&a.value, a.expr.span)?, self.operand(&b.value, b.expr.span)?);
-        let operands = [(left, a.expr.span), (right, b.expr.span)];
-        let found = self.unify(call.name, &operands, call.at)?;
-        let [(left, _), (right, _)] = operands;
-        let (x, y) = (self.shape(&left), self.shape(&right));
-        let Ok(shape) = self.join_shapes(&x, &y) else {
-            let shapes = format!("{} and {}", self.show_shape(&x), self.show_shape(&y));
-            let message = format!("the shapes of `{}` do not fit: {shapes}", call.name);
-            return self.fail("shape-mismatch", call.at, message);
-        };
-        let (left, right) = (self.settled(left, found)?, self.settled(right, found)?);
-        let operands = [self.expand(left, &shape, call.at)?, self.expand(right, &shape, call.at)?];
-        Ok((operands, shape))
-    }
-
     /// The axis that an option names; the only one where it is missing.
     pub(super) fn axis_or_only(
         &mut self,

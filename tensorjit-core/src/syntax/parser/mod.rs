@@ -3,6 +3,7 @@
 //! A part that cannot be understood is reported where it stands, once, and [`Failed`] unwinds to the nearest
 //! statement or item, where parsing goes on, so that several errors are found in one run.
 
+mod attributes;
 mod expr;
 mod foreign;
 mod index;
