@@ -4,7 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use tensorjit::ndarray::{Array, Array1, Array2, array};
-use tensorjit::{Workspace, tensor_fn};
+use tensorjit::{Workspace, tensor_fn, with_threads};
 
 tensor_fn! {
     /// Mean squared error of a linear model and its gradients.
@@ -111,6 +111,18 @@ fn neither_do_those_of_many_arguments() {
     let mut workspace = Workspace::new();
     let with = || last::into_with(&mut workspace, &a, &a, &a, &s, &mut x).expect("shapes fit");
     assert_eq!(allocations(with), 0);
+}
+
+/// However many threads share the work.
+#[test]
+fn neither_do_those_of_several_threads() {
+    let rows: Array2<f32> = Array2::ones((1024, 700));
+    let mut result = Array2::zeros((1024, 700));
+    let mut softmax = || softmax_rows::into(&rows, &mut result).expect("shapes fit");
+    assert_eq!(allocations(&mut softmax), 0, "of the ambient pool");
+    for threads in 1..4 {
+        assert_eq!(with_threads(threads, || allocations(&mut softmax)), 0, "{threads}");
+    }
 }
 
 #[test]

@@ -20,6 +20,8 @@ mod workspace;
 mod bind;
 mod check;
 mod memo;
+#[cfg(feature = "threads")]
+mod crew;
 mod threads;
 pub mod host;
 mod level;

@@ -1,7 +1,8 @@
 //! Which threads share the work of a call.
 //!
-//! The calling thread always works itself, at once.  Others are asked only by kernels whose work is worth it, and
-//! come from the ambient pool of rayon, or from one that [`with_threads`] chooses.
+//! The calling thread always works itself, at once.  Others are asked only by kernels whose work is worth it: those of
+//! rayon's pool where the caller belongs to one, else the crew of this program.  How many they are says the ambient
+//! pool of rayon, or [`with_threads`].
 
 use std::cell::Cell;
 
@@ -13,7 +14,7 @@ use serial as team_of;
 /// Who works for a thread.
 #[derive(Clone, Copy)]
 enum Team {
-    /// The ambient pool of rayon.
+    /// As many as the ambient pool of rayon has.
     Ambient,
     /// So many threads, itself among them.
     Of(usize),
@@ -26,12 +27,13 @@ thread_local! {
 /// Runs `body` on this thread; the tensor functions that it calls share their work among `threads` threads, this
 /// one among them.
 ///
-/// With 1 (or 0) nothing is shared.  Elsewhere calls take the ambient pool of rayon, which is that of the thread
-/// that calls, or the global one: as many threads as the machine has processors unless the program or
-/// `RAYON_NUM_THREADS` says otherwise.  The results have the same bits for every number of threads.
+/// With 1 (or 0) nothing is shared.  Elsewhere the ambient pool of rayon decides: a thread of a pool shares with that
+/// pool, any other among as many threads as the global one has, which are those of the machine's processors unless
+/// the program or `RAYON_NUM_THREADS` says otherwise.  The results have the same bits for every number of threads.
 ///
-/// The first use of a number starts its threads, which then sleep until they are needed, for as long as the
-/// program runs.  Where the system refuses threads, or without the feature `threads`, nothing is shared.
+/// Outside of pools all calls of a program share one crew of helpers.  The first use of a number starts what it lacks
+/// of them; they then sleep until they are needed, for as long as the program runs.  Where the system refuses
+/// threads, or without the feature `threads`, nothing is shared.
 ///
 /// ```
 /// let answer = tensorjit_runtime::with_threads(2, || 6 * 7);
@@ -55,72 +57,62 @@ pub(crate) fn team(most: usize, work: &(dyn Fn() + Sync)) {
     match TEAM.try_with(Cell::get) {
         Ok(Team::Of(1)) => work(),
         _ if most <= 1 => work(),
-        Ok(Team::Of(threads)) => team_of::chosen(threads, most, work),
+        Ok(Team::Of(threads)) => team_of::chosen(threads.min(most), work),
         // Where the thread is ending its choice may be gone.
         Ok(Team::Ambient) | Err(_) => team_of::ambient(most, work),
     }
 }
 
-/// Teams from the pools of rayon.
+/// Teams of the crew, and of the pools of rayon.
 #[cfg(feature = "threads")]
 mod pools {
-    use std::collections::BTreeMap;
     use std::error::Error;
     use std::panic::catch_unwind;
-    use std::sync::{Mutex, OnceLock, PoisonError};
+    use std::sync::OnceLock;
 
-    use rayon_core::{
-        Scope, ThreadPool, ThreadPoolBuilder, current_num_threads, current_thread_index, in_place_scope,
-    };
+    use rayon_core::{ThreadPoolBuilder, current_num_threads, current_thread_index, join};
 
-    /// A team of the ambient pool: this thread, and all of the pool but one.
+    use crate::crew;
+
+    /// A team of so many threads at most, as large as the ambient pool.
     pub(super) fn ambient(most: usize, work: &(dyn Fn() + Sync)) {
-        let threads =
-            if current_thread_index().is_some() || has_global() { current_num_threads() } else { 1 };
-        match threads.min(most) {
-            0 | 1 => work(),
-            size => in_place_scope(|scope| share(scope, size - 1, work)),
+        if current_thread_index().is_some() {
+            split(most.min(current_num_threads()), work);
+        } else {
+            chosen(most.min(global()), work);
         }
     }
 
-    /// Whether there is a global pool, which the first use starts.
+    /// A team of so many threads.  A thread outside of a pool could share with it only what stands on the heap, or by
+    /// waiting for it; the crew asks neither.
+    pub(super) fn chosen(threads: usize, work: &(dyn Fn() + Sync)) {
+        match threads {
+            0 | 1 => work(),
+            _ => crew::share(threads - 1, work),
+        }
+    }
+
+    /// A team of this thread and others of the pool that it belongs to.  A thread that waits for others meanwhile does
+    /// whatever else waits there.
+    fn split(threads: usize, work: &(dyn Fn() + Sync)) {
+        match threads {
+            0 | 1 => work(),
+            _ => {
+                join(|| split(threads - threads / 2, work), || split(threads / 2, work));
+            }
+        }
+    }
+
+    /// The number of threads of the global pool, which the first use starts.
     ///
     /// Where the system refuses threads, rayon itself would panic at every use, which must not reach a kernel.
-    fn has_global() -> bool {
-        static FOUND: OnceLock<bool> = OnceLock::new();
-        *FOUND.get_or_init(|| match ThreadPoolBuilder::new().build_global() {
-            Ok(()) => true,
+    fn global() -> usize {
+        static THREADS: OnceLock<usize> = OnceLock::new();
+        *THREADS.get_or_init(|| match ThreadPoolBuilder::new().build_global() {
+            Ok(()) => current_num_threads(),
             // Without an error of the system, others have started the pool, or have tried to.
-            Err(error) => error.source().is_none() && catch_unwind(current_num_threads).is_ok(),
-        })
-    }
-
-    /// A team of so many threads.
-    pub(super) fn chosen(threads: usize, most: usize, work: &(dyn Fn() + Sync)) {
-        match helpers(threads - 1) {
-            Some(pool) => pool.in_place_scope(|scope| share(scope, threads.min(most) - 1, work)),
-            None => work(),
-        }
-    }
-
-    /// Has `helpers` others do the work too.  A thread that has nothing left waits for them; where it belongs to
-    /// the pool it meanwhile does whatever else waits there.  Rayon keeps what a helper is to do on the heap, in a few
-    /// words.
-    fn share<'s>(scope: &Scope<'s>, helpers: usize, work: &'s (dyn Fn() + Sync)) {
-        for _ in 0..helpers {
-            scope.spawn(move |_| work());
-        }
-        work();
-    }
-
-    /// A pool of so many threads, which is kept for later calls; none where the system has refused it.
-    fn helpers(threads: usize) -> Option<&'static ThreadPool> {
-        static POOLS: Mutex<BTreeMap<usize, Option<&'static ThreadPool>>> = Mutex::new(BTreeMap::new());
-        let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
-        *pools.entry(threads).or_insert_with(|| {
-            let name = |index| format!("tensorjit-{index}");
-            let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()?;
-            Some(Box::leak(Box::new(pool)))
+            Err(error) if error.source().is_none() => catch_unwind(current_num_threads).unwrap_or(1),
+            Err(_) => 1,
         })
     }
 }
@@ -132,7 +124,7 @@ mod serial {
         work();
     }
 
-    pub(super) fn chosen(_threads: usize, _most: usize, work: &(dyn Fn() + Sync)) {
+    pub(super) fn chosen(_threads: usize, work: &(dyn Fn() + Sync)) {
         work();
     }
 }
