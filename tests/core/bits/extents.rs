@@ -93,6 +93,31 @@ fn bounds() {
     }
 }
 
+/// Folds of rows, of each kind, and what is made of rows that are folded more than once.
+const ROWS: [&str; 3] = [
+    "pub fn folds<M, N, K>(x: f32[M, N], y: f32[M, N]) -> (f32[M], f32[M], f32[M], f32[M], bool[M]) { (sum(x * y, axis = 1), sum(x, axis = 1), max(x, axis = 1), prod(x + 1, axis = 1), any(x > y, axis = 1)) }",
+    "pub fn doubles<M, N, K>(x: f64[M, N], y: f64[N]) -> (f64[M], f64[M, N]) { (x @ y, vjp(softmax(x), x, x * y)) }",
+    "pub fn norms<M, N, K>(x: f32[M, N], g: f32[N], dy: f32[M, N]) -> (f32[M, N], f32[M, N], f32[N]) { let y = layer_norm(x, g); let (dx, dg) = vjp(y, (x, g), dy); (y, dx, dg) }",
+];
+
+#[test]
+fn rows_of_few_registers() {
+    for text in ROWS {
+        let symbolic = Compiled::new(text);
+        for n in [1, 2, 3, 4, 5, 8, 9, 16, 17, 24, 32, 33, 40, 41, 48, 49, 63, 64, 65, 80, 81, 96] {
+            let sizes = [("M", 3), ("N", n), ("K", 1)];
+            let dims = symbolic.dims(&sizes);
+            let inputs = symbolic.inputs(&dims);
+            let constant = Compiled::new(&with(text, &sizes, None));
+            for level in symbolic.levels() {
+                let what = format!("{}, N = {n}, {level:?}", symbolic.function.name);
+                let expected = symbolic.run(level, &dims, &inputs);
+                assert_equal(&what, &constant.run(level, &[], &inputs), &expected);
+            }
+        }
+    }
+}
+
 #[test]
 fn words_are_replaced_whole() {
     let text = "fn f<M, N, K>(x: f32[M, N2], MN: K) { N + M }";

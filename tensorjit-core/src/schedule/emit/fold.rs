@@ -22,7 +22,7 @@ use tensorjit_runtime::abi::DType;
 pub(super) enum Fold {
     Reduce(ReduceKind, DType),
     /// The extreme of floats.  The accumulators are the extreme of what has come since the last NaN, and a NaN once
-    /// one has come, so that the chain from step to step is one comparison and one choice.
+    /// one has come, before that any number, so that the chain from step to step is one comparison and one choice.
     Extreme {
         least: bool,
         dtype: DType,
@@ -67,7 +67,7 @@ impl<'a> Emit<'a> {
     }
 
     /// The folds that a stage makes as a whole.
-    fn folds(&self, stage: &[usize]) -> Vec<Fold> {
+    pub(super) fn folds(&self, stage: &[usize]) -> Vec<Fold> {
         stage.iter().filter_map(|root| self.inner_fold(*root)).collect()
     }
 
@@ -179,10 +179,15 @@ impl<'a> Emit<'a> {
         lanes: u32,
         initial: &[Val],
     ) -> Result<Vec<Val>, Bug> {
+        let folded = stage.iter().map(|root| &self.roots[*root]).rfind(|root| !root.folded.is_empty());
+        let bytes = folded.map_or(4, |root| root.lane_bytes);
         let step = i64::from(lanes);
         let main = &axis.floor_div(&Dim::constant(step)) * &Dim::constant(step);
         let turn: Turn<'_, '_> =
             &mut |emit, sym, carried| emit.fold_step(stage, &[at, &[Dim::sym(sym)]].concat(), carried);
+        if let Some(pieces) = self.pieces_of(axis, bytes, lanes) {
+            return self.fold_pieces(stage, axis, &pieces, initial, turn);
+        }
         if self.is_one_vector(axis, lanes) {
             return self.one_vector(axis, lanes, initial, turn);
         }
@@ -296,12 +301,14 @@ impl<'a> Emit<'a> {
                 let index = self.lane_index(&at[at.len() - 1])?;
                 self.combine(fold, accumulators, &[values[0], index])
             }
+            // The first element is the extreme so far, and a NaN if it is one.
+            Fold::Extreme { .. } if self.is_identity(fold, accumulators) => Ok(vec![values[0]; 2]),
             Fold::Extreme { .. } => self.combine(fold, accumulators, &[values[0], values[0]]),
             Fold::Reduce(..) => self.combine(fold, accumulators, &values),
         }
     }
 
-    fn combine_all(&mut self, stage: &[usize], a: &[Val], b: &[Val]) -> Result<Vec<Val>, Bug> {
+    pub(super) fn combine_all(&mut self, stage: &[usize], a: &[Val], b: &[Val]) -> Result<Vec<Val>, Bug> {
         let mut combined = Vec::new();
         for fold in self.folds(stage) {
             let from = combined.len();
@@ -336,7 +343,7 @@ impl<'a> Emit<'a> {
     /// The value of the accumulators at the end.
     fn folded(&mut self, fold: Fold, accumulators: &[Val]) -> Val {
         let last = accumulators[accumulators.len() - 1];
-        if !matches!(fold, Fold::Extreme { .. }) {
+        if !matches!(fold, Fold::Extreme { .. }) || accumulators[0] == last {
             return last;
         }
         let nan = self.b.prim(Prim::Cmp(Cmp::Ne), &[last, last]);
@@ -395,6 +402,15 @@ impl<'a> Emit<'a> {
                 vec![number(self, dtype, worst.0, worst.1), self.b.int(DType::I64, i64::MAX)]
             }
         }
+    }
+
+    /// Whether accumulators are those of no elements.
+    fn is_identity(&mut self, fold: Fold, accumulators: &[Val]) -> bool {
+        let identity = self.identity(fold);
+        identity.into_iter().zip(accumulators).all(|(identity, accumulator)| {
+            let lanes = self.b.lanes(*accumulator);
+            self.b.splat(identity, lanes) == *accumulator
+        })
     }
 
     /// Folds the lanes: the upper half into the lower half until one is left.

@@ -50,21 +50,39 @@ impl<'a> Emit<'a> {
         most: i64,
         body: &mut dyn FnMut(&mut Self) -> Result<(), Bug>,
     ) -> Result<(), Bug> {
+        self.within(extent, (0, most), body)
+    }
+
+    /// Runs `body` where the code has found out the least and the most that `extent` is.
+    pub(super) fn within(
+        &mut self,
+        extent: &Dim,
+        (least, most): (i64, i64),
+        body: &mut dyn FnMut(&mut Self) -> Result<(), Bug>,
+    ) -> Result<(), Bug> {
         let outer = self.facts.clone();
-        let right = Dim::constant(most);
-        self.facts.to_mut().conditions.push(Condition {
-            left: extent.clone(),
-            relation: Relation::Le,
-            right,
-        });
+        let found = self.found.replace((extent.clone(), least, most));
+        for (relation, bound) in [(Relation::Ge, least), (Relation::Le, most)] {
+            let (left, right) = (extent.clone(), Dim::constant(bound));
+            self.facts.to_mut().conditions.push(Condition { left, relation, right });
+        }
         body(self)?;
-        self.facts = outer;
+        (self.facts, self.found) = (outer, found);
         Ok(())
+    }
+
+    /// The least and the most that an extent can be, where they are known.
+    pub(super) fn range_of(&self, extent: &Dim) -> (Option<i64>, Option<i64>) {
+        match (&self.found, extent.as_const()) {
+            (_, Some(extent)) => (Some(extent), Some(extent)),
+            (Some((found, least, most)), None) if found == extent => (Some(*least), Some(*most)),
+            _ => self.facts.range(extent),
+        }
     }
 
     /// The most that an extent can be, where it is known.
     pub(super) fn most(&self, extent: &Dim) -> Option<i64> {
-        extent.as_const().or_else(|| self.facts.range(extent).1)
+        self.range_of(extent).1
     }
 
     /// The lanes of a vector for an axis: `lanes`, or fewer where no more exist.
@@ -79,7 +97,7 @@ impl<'a> Emit<'a> {
     /// its loop, under a mask.
     pub(super) fn is_one_vector(&self, extent: &Dim, lanes: u32) -> bool {
         let fits = |most: i64| most <= i64::from(lanes);
-        extent.as_const().is_none() && self.has_masks() && self.facts.range(extent).1.is_some_and(fits)
+        extent.as_const().is_none() && self.has_masks() && self.most(extent).is_some_and(fits)
     }
 
     /// The only turn of a loop over such an axis.
@@ -183,6 +201,11 @@ impl<'a> Emit<'a> {
             && extent < 2 * i64::from(registers * register)
         {
             return self.pieces(extent.max(0) as u32, [registers * register, register], body);
+        }
+        if range.is_none()
+            && let Some(pieces) = self.pieces_of(extent, bytes, 2 * register)
+        {
+            return self.each_piece(extent, &pieces, body);
         }
         if range.is_none() && lanes <= register && self.is_one_vector(extent, lanes) {
             self.one_vector(extent, lanes, &[], body)?;
@@ -325,6 +348,18 @@ impl<'a> Emit<'a> {
         body: Turn<'_, 'a>,
     ) -> Result<Vec<Val>, Bug> {
         let sym = self.fresh(if lanes == 1 { Var::Scalar(base) } else { Var::Lane(base) });
+        self.turn_at(sym, lanes, tail, carried, body)
+    }
+
+    /// One turn whose lane variable is `sym`.
+    pub(super) fn turn_at(
+        &mut self,
+        sym: Sym,
+        lanes: u32,
+        tail: Option<Val>,
+        carried: &[Val],
+        body: Turn<'_, 'a>,
+    ) -> Result<Vec<Val>, Bug> {
         let memo = mem::take(&mut self.memo);
         let outer = (mem::replace(&mut self.lanes, lanes), mem::replace(&mut self.tail, tail));
         let next = body(self, sym, carried)?;

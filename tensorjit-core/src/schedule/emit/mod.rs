@@ -16,6 +16,7 @@ mod rows;
 mod scan;
 mod scatter;
 mod shared;
+mod short;
 pub(super) mod sort;
 mod stream;
 mod strip;
@@ -92,6 +93,8 @@ struct Emit<'a> {
     graph: &'a Graph,
     /// What is known of the symbols here: the facts of the graph, and what branches have found out.
     facts: Cow<'a, Facts>,
+    /// What the innermost branch has found out: an extent, the least and the most that it is.
+    found: Option<(Dim, i64, i64)>,
     roots: &'a [Root],
     groups: &'a [Group],
     strips: &'a [Strip],
@@ -123,6 +126,12 @@ struct Emit<'a> {
     guard: Option<Val>,
     /// Values in registers, with the index at which they hold.
     bound: BTreeMap<NodeId, (Vec<Dim>, Val)>,
+    /// Vectors of a short row in registers, by what the row is of and the index.
+    row: BTreeMap<(NodeId, Vec<Dim>), Val>,
+    /// Whether a vector of a short row is being made.
+    in_piece: bool,
+    /// The variables of such vectors, by first element and lanes.
+    piece_places: BTreeMap<(i64, u32), Sym>,
     /// Elements that have been computed and not yet stored.
     pending: Vec<(usize, Vec<Dim>, Val)>,
     /// What has been evaluated in the current scope.
@@ -186,6 +195,7 @@ impl<'a> Emit<'a> {
         let mut emit = Emit {
             graph,
             facts: Cow::Borrowed(&graph.facts),
+            found: None,
             roots,
             groups,
             strips,
@@ -206,6 +216,9 @@ impl<'a> Emit<'a> {
             tail: None,
             guard: None,
             bound: BTreeMap::new(),
+            row: BTreeMap::new(),
+            in_piece: false,
+            piece_places: BTreeMap::new(),
             pending: Vec::new(),
             memo: BTreeMap::new(),
             across: Vec::new(),

@@ -1,13 +1,10 @@
 //! Loops over rows, and the stages of a row.
 
-use std::collections::BTreeSet;
-use std::mem;
-
 use super::Emit;
 use super::tasks::{Part, Range};
 use crate::diag::Bug;
 use crate::dim::{Dim, Sym};
-use crate::lanes::{Cmp, Lanes, Prim, Val};
+use crate::lanes::Val;
 use crate::schedule::fuse::Group;
 use crate::schedule::joint;
 use crate::schedule::reads;
@@ -41,46 +38,15 @@ impl<'a> Emit<'a> {
         let cut = cut.map(|cut| Cut { units: units(&extents, inner), ..cut });
         // A single piece of the last axis is not divided.
         let cut = cut.filter(|cut| !cut.units.is(1));
+        let several = !reads::volume(&extents).is(1);
         let part: Part<'_, 'a> = &mut |emit, range| {
-            emit.by_width(group, &mut |emit| emit.row_loops(group, &extents, inner, range, &mut Vec::new()))
+            let mut rows = |emit: &mut Self| emit.row_loops(group, &extents, inner, range, &mut Vec::new());
+            emit.by_length(group, several, &mut rows)
         };
         if self.strip.is_some() {
             return self.shared(cut.as_ref(), part);
         }
         self.past_caches(group, |emit| emit.shared(cut.as_ref(), part))
-    }
-
-    /// Makes `body` twice where rows of unknown length are folded: for rows of one register at most, and for longer
-    /// ones.  A short row is then one masked vector, and has no loops; rows without elements, whose memory may not be
-    /// there, are read by loops that take no turn.
-    fn by_width(
-        &mut self,
-        group: &Group,
-        body: &mut dyn FnMut(&mut Self) -> Result<(), Bug>,
-    ) -> Result<(), Bug> {
-        let folds = group.roots().map(|root| &self.roots[root]).filter(|root| root.by_lanes);
-        let axes = folds.clone().filter_map(|root| root.folded.last()).cloned().collect::<BTreeSet<Dim>>();
-        let bytes = folds.map(|root| root.lane_bytes).max().unwrap_or(4);
-        let most = i64::from(self.register_lanes(bytes));
-        let [extent] = &axes.into_iter().collect::<Vec<_>>()[..] else { return body(self) };
-        let (low, high) = self.facts.range(extent);
-        let known = low.is_some_and(|low| low > most) || high.is_some_and(|high| high <= most);
-        if known || !self.has_masks() {
-            return body(self);
-        }
-        let (length, one, register) = (self.scalar_index(extent)?, self.int(1), self.int(most));
-        let [some, few] =
-            [(one, length), (length, register)].map(|(a, b)| self.b.prim(Prim::Cmp(Cmp::Le), &[a, b]));
-        let short = self.b.prim(Prim::And, &[some, few]);
-        let memo = mem::take(&mut self.memo);
-        self.b.open_branch(short);
-        self.at_most(extent, most, body)?;
-        self.b.otherwise(Vec::new());
-        self.memo.clear();
-        body(self)?;
-        self.b.close_branch(Vec::new());
-        self.memo = memo;
-        Ok(())
     }
 
     /// Loops over the rows in a range of their units, or over all.
@@ -169,6 +135,7 @@ impl<'a> Emit<'a> {
     }
 
     pub(super) fn stages(&mut self, group: &Group, at: &[Dim]) -> Result<(), Bug> {
+        self.row.clear();
         for stage in &group.stages {
             for root in stage {
                 if let Some(stored) = self.stored.get(&self.roots[*root].node) {

@@ -25,6 +25,9 @@ impl Emit<'_> {
         }
         let guarded = self.guard.is_some();
         let key = (node, at.to_vec());
+        if let Some(value) = self.row.get(&key) {
+            return Ok(*value);
+        }
         if !guarded && let Some(value) = self.memo.get(&key) {
             return Ok(*value);
         }
@@ -218,6 +221,9 @@ impl Emit<'_> {
     /// Keeps an element that has been computed for later readers, and notes that it is to be stored.
     pub(super) fn finish(&mut self, root: usize, at: &[Dim], value: Val) {
         self.pending.push((root, at.to_vec(), value));
+        if self.in_piece {
+            self.row.insert((self.roots[root].node, at.to_vec()), value);
+        }
         self.bound.insert(self.roots[root].node, (at.to_vec(), value));
     }
 
