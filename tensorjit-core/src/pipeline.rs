@@ -15,6 +15,7 @@ use crate::dim::Dim;
 use crate::dim::facts::{Condition, Verdict};
 use crate::graph::{self, Graph, NodeId};
 use crate::loops::Target;
+use crate::loops::nests::share_nests;
 use crate::loops::split::{Limits, Parts, split};
 use crate::loops::verify::verify;
 use crate::loops::versions::choose;
@@ -148,7 +149,7 @@ impl Prepared {
             });
             let cases = cases.collect::<Result<Vec<_>, Bug>>()?;
             let parts = choose(target, cases, loops(&schedule, target, self.limits)?)?;
-            Ok((parts, start.elapsed()))
+            Ok((share_nests(parts, self.limits), start.elapsed()))
         }) {
             let (parts, took) = emitted?;
             watch(Stage::Loops, took, &|| parts.to_string());

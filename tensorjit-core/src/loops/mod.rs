@@ -11,6 +11,7 @@ mod print;
 mod transpose;
 pub mod walk;
 pub mod split;
+pub mod nests;
 pub mod versions;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -88,7 +89,7 @@ pub enum Place {
         memory: u32,
     },
     /// So many bytes on the stack, aligned to 64, of whatever function touches it.  Each task and each part has its
-    /// own, and nothing stands there from one to another.
+    /// own, and nothing stands there from one to another, nor from one loop without results to what follows it.
     Stack(u32),
 }
 
@@ -111,6 +112,8 @@ pub enum Inst {
     Int(Val, i64),
     /// The value of symbol `i` of the function, an `i64`.
     Symbol(Val, u32),
+    /// Scalar `i` of those that an [`Inst::Nest`] hands over.
+    Input(Val, u32),
     /// `0, 1, 2, ..` in the lanes of an integer vector.
     Lanes(Val),
     /// All lanes equal to a scalar.
@@ -232,6 +235,15 @@ pub enum Inst {
         /// What the part's buffers are.
         buffers: Vec<Buf>,
     },
+    /// Runs part `part` of the function, a nest without tasks, on buffers and scalars of this kernel; in any block.
+    Nest {
+        /// Which part.
+        part: u32,
+        /// What the part's buffers are.
+        buffers: Vec<Buf>,
+        /// The scalars, by number.
+        values: Vec<Val>,
+    },
 }
 
 /// A counted loop with carried values.
@@ -311,10 +323,10 @@ impl Inst {
     /// Calls `visit` with every value that it uses, those of nested blocks included.
     pub fn uses(&self, visit: &mut dyn FnMut(Val)) {
         match self {
-            Inst::Float(..) | Inst::Int(..) | Inst::Symbol(..) | Inst::Lanes(_) => {}
+            Inst::Float(..) | Inst::Int(..) | Inst::Symbol(..) | Inst::Input(..) | Inst::Lanes(_) => {}
             Inst::Enter(_) | Inst::Call { .. } | Inst::Address { .. } | Inst::Fence => {}
             Inst::Splat(_, val) => visit(*val),
-            Inst::Prim(_, _, args) => args.iter().copied().for_each(visit),
+            Inst::Prim(_, _, args) | Inst::Nest { values: args, .. } => args.iter().copied().for_each(visit),
             Inst::Half { vector, .. } | Inst::Extract { vector, .. } => visit(*vector),
             Inst::Entry { index, .. } => visit(*index),
             Inst::Shuffle { first, second, .. } => [*first, *second].into_iter().for_each(visit),
@@ -349,6 +361,17 @@ impl Inst {
             Inst::For(body) => (Some(&body.body), None),
             Inst::If(branch) => (Some(&branch.then), Some(&branch.otherwise)),
             Inst::Parallel(tasks) => (Some(&tasks.body), None),
+            _ => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
+
+    /// The blocks that it holds, to be changed.
+    pub fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
+        let (first, second) = match self {
+            Inst::For(body) => (Some(&mut body.body), None),
+            Inst::If(branch) => (Some(&mut branch.then), Some(&mut branch.otherwise)),
+            Inst::Parallel(tasks) => (Some(&mut tasks.body), None),
             _ => (None, None),
         };
         first.into_iter().chain(second)

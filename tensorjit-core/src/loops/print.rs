@@ -90,6 +90,7 @@ impl Printer<'_> {
             Inst::Float(result, value) => writeln!(f, "{} = {value:?}", self.typed(*result)),
             Inst::Int(result, value) => writeln!(f, "{} = {value}", self.typed(*result)),
             Inst::Symbol(result, symbol) => writeln!(f, "{} = symbol s{symbol}", self.typed(*result)),
+            Inst::Input(result, number) => writeln!(f, "{} = input {number}", self.typed(*result)),
             Inst::Lanes(result) => writeln!(f, "{} = lanes", self.typed(*result)),
             Inst::Splat(result, scalar) => writeln!(f, "{} = splat {scalar}", self.typed(*result)),
             Inst::Prim(result, prim, args) => {
@@ -128,6 +129,11 @@ impl Printer<'_> {
             Inst::Call { part, buffers } => {
                 let buffers: Vec<String> = buffers.iter().map(Buf::to_string).collect();
                 writeln!(f, "call {part} on {}", buffers.join(", "))
+            }
+            Inst::Nest { part, buffers, values } => {
+                let buffers: Vec<String> = buffers.iter().map(Buf::to_string).collect();
+                let values: Vec<String> = values.iter().map(Val::to_string).collect();
+                writeln!(f, "nest {part} on {} with {}", buffers.join(", "), values.join(", "))
             }
         }
     }

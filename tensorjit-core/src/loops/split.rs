@@ -134,7 +134,7 @@ impl Pool {
 }
 
 /// Makes one of memories whose buffers share one in `other`.
-fn share(memories: &mut [u32], other: &[u32]) {
+pub(super) fn share(memories: &mut [u32], other: &[u32]) {
     for (buffer, memory) in other.iter().enumerate() {
         let first = other.iter().position(|earlier| earlier == memory).unwrap_or(buffer);
         let (from, to) = (memories[buffer], memories[first]);
@@ -205,7 +205,11 @@ impl Outline<'_> {
         for (at, inst) in kernel.body.insts.iter().enumerate() {
             let repeatable = match inst {
                 Inst::For(_) | Inst::If(_) | Inst::Parallel(_) | Inst::Store { .. } => false,
-                Inst::Prefetch { .. } | Inst::Fence | Inst::Enter(_) | Inst::Call { .. } => false,
+                Inst::Prefetch { .. }
+                | Inst::Fence
+                | Inst::Enter(_)
+                | Inst::Call { .. }
+                | Inst::Nest { .. } => false,
                 Inst::Load { buf, .. } | Inst::Gather { buf, .. } => {
                     let place = &kernel.buffers[buf.0 as usize].place;
                     matches!(place, Place::Arg(_)) && !written.contains(place)
@@ -255,7 +259,7 @@ impl Outline<'_> {
 fn stored(inst: &Inst, written: &mut BTreeSet<Buf>) {
     match inst {
         Inst::Store { buf, .. } => written.extend([*buf]),
-        Inst::Call { buffers, .. } => written.extend(buffers),
+        Inst::Call { buffers, .. } | Inst::Nest { buffers, .. } => written.extend(buffers),
         _ => {}
     }
     inst.blocks().flat_map(|block| &block.insts).for_each(|inst| stored(inst, written));

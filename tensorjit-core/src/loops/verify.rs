@@ -71,6 +71,11 @@ impl Verifier<'_> {
                 self.define(*result, true)
             }
             Inst::Symbol(result, _) => self.result(*result, INDEX),
+            Inst::Input(result, _) => {
+                let ty = self.ty(*result)?;
+                ensure(ty.lanes == 1, || format!("{result} is handed over but no scalar"))?;
+                self.define(*result, false)
+            }
             Inst::Lanes(result) => {
                 let ty = self.ty(*result)?;
                 ensure(ty.dtype.is_int(), || format!("{result} numbers lanes but is no integer"))?;
@@ -153,6 +158,13 @@ impl Verifier<'_> {
             Inst::Enter(part) => ensure(!self.in_task, || format!("a task enters part {part}")),
             Inst::Call { part, buffers } => {
                 ensure(!self.inside, || format!("part {part} is called inside of a nest"))?;
+                buffers.iter().try_for_each(|buf| self.buffer(*buf).map(|_| ()))
+            }
+            Inst::Nest { part, buffers, values } => {
+                for val in values {
+                    let ty = self.used(*val)?;
+                    ensure(ty.lanes == 1, || format!("part {part} is handed the vector {val}"))?;
+                }
                 buffers.iter().try_for_each(|buf| self.buffer(*buf).map(|_| ()))
             }
         }

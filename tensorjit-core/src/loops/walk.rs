@@ -16,6 +16,7 @@ impl Inst {
     pub fn results(&self, visit: &mut dyn FnMut(Val)) {
         match self {
             Inst::Float(result, _) | Inst::Int(result, _) | Inst::Symbol(result, _) => visit(*result),
+            Inst::Input(result, _) => visit(*result),
             Inst::Lanes(result) | Inst::Splat(result, _) | Inst::Prim(result, ..) => visit(*result),
             Inst::Half { result, .. }
             | Inst::Extract { result, .. }
@@ -26,7 +27,7 @@ impl Inst {
             | Inst::Load { result, .. }
             | Inst::Gather { result, .. } => visit(*result),
             Inst::Store { .. } | Inst::Prefetch { .. } | Inst::Fence => {}
-            Inst::Parallel(_) | Inst::Enter(_) | Inst::Call { .. } => {}
+            Inst::Parallel(_) | Inst::Enter(_) | Inst::Call { .. } | Inst::Nest { .. } => {}
             Inst::For(body) => body.results.iter().copied().for_each(visit),
             Inst::If(branch) => branch.results.iter().copied().for_each(visit),
         }
@@ -35,9 +36,8 @@ impl Inst {
     /// Gives other names to all values and buffers in it, those of nested blocks included.
     pub fn rename(&mut self, names: &mut dyn Rename) {
         match self {
-            Inst::Float(val, _) | Inst::Int(val, _) | Inst::Symbol(val, _) | Inst::Lanes(val) => {
-                names.val(val)
-            }
+            Inst::Float(val, _) | Inst::Int(val, _) | Inst::Symbol(val, _) => names.val(val),
+            Inst::Input(val, _) | Inst::Lanes(val) => names.val(val),
             Inst::Splat(result, of)
             | Inst::Half { result, vector: of, .. }
             | Inst::Extract { result, vector: of, .. }
@@ -86,6 +86,10 @@ impl Inst {
             }
             Inst::Enter(_) | Inst::Fence => {}
             Inst::Call { buffers, .. } => buffers.iter_mut().for_each(|buf| names.buf(buf)),
+            Inst::Nest { buffers, values, .. } => {
+                buffers.iter_mut().for_each(|buf| names.buf(buf));
+                values.iter_mut().for_each(|val| names.val(val));
+            }
         }
     }
 }

@@ -2,13 +2,14 @@
 
 use inkwell::AddressSpace;
 use inkwell::module::Linkage;
-use inkwell::values::FunctionValue;
+use inkwell::values::{BasicValue, BasicValueEnum, FunctionValue};
 
 use super::{Emitter, signature};
 use crate::codegen::bug;
 use crate::diag::Bug;
+use crate::lanes::Val;
 use crate::loops::split::part_symbol;
-use crate::loops::{Buf, Place};
+use crate::loops::{Buf, Place, Ty};
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// Calls a part with the addresses of its buffers in the place of the arguments.
@@ -30,6 +31,42 @@ impl<'ctx> Emitter<'ctx, '_> {
         let args = [list, self.dims, self.arena, self.host].map(Into::into);
         self.builder.build_call(function, &args, "")?;
         Ok(())
+    }
+
+    /// Runs a part on buffers and scalars: these stand in its list behind the addresses.
+    pub(super) fn run_nest(&mut self, part: u32, buffers: &[Buf], values: &[Val]) -> Result<(), Bug> {
+        let pointer = self.pointer();
+        let count = u32::try_from(buffers.len() + values.len());
+        let count = count.map_err(|_| bug("a nest with too many buffers"))?;
+        let list = self.alloca(self.context.ptr_type(AddressSpace::default()).array_type(count))?;
+        let mut entries = Vec::with_capacity(buffers.len() + values.len());
+        for buf in buffers {
+            // A nest has a stack of its own.
+            let is_given = !matches!(self.buffer(*buf).place, Place::Stack(_));
+            entries.push(if is_given { Some(self.base(*buf)?.into()) } else { None });
+        }
+        for val in values {
+            entries.push(Some(self.value(*val)?));
+        }
+        for (entry, number) in entries.into_iter().zip(0..) {
+            let Some(entry) = entry else { continue };
+            let place = self.element(pointer, list, self.index(number))?;
+            self.builder.build_store(place, entry)?;
+        }
+        // A nest has no tasks, and no buffers but those of the list.
+        let nothing = self.context.ptr_type(AddressSpace::default()).const_null();
+        let args = [list, self.dims, nothing, nothing].map(Into::into);
+        self.builder.build_call(self.part(part)?, &args, "")?;
+        Ok(())
+    }
+
+    /// A scalar that was handed over.
+    pub(super) fn input(&self, ty: Ty, number: u32) -> Result<BasicValueEnum<'ctx>, Bug> {
+        let place = self.index(self.kernel.buffers.len() as i64 + i64::from(number));
+        let address = self.element(self.pointer(), self.args, place)?;
+        let value = self.builder.build_load(self.lower(ty), address, "")?;
+        self.mark_invariant(value.as_instruction_value())?;
+        Ok(value)
     }
 
     /// Calls a part with the parameters of this function.

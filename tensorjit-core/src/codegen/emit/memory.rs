@@ -346,7 +346,7 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
         Ok(self.builder.build_extract_element(value.into_vector_value(), zero, "")?)
     }
 
-    fn pointer(&self) -> BasicTypeEnum<'ctx> {
+    pub(super) fn pointer(&self) -> BasicTypeEnum<'ctx> {
         self.context.ptr_type(AddressSpace::default()).as_basic_type_enum()
     }
 

@@ -166,7 +166,7 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
     /// addresses while it runs, however many buffers the function has.
     fn body(&mut self, body: &'k Block) -> Result<(), Bug> {
         for inst in &body.insts {
-            if inst.blocks().next().is_some() || matches!(inst, Inst::Call { .. }) {
+            if inst.blocks().next().is_some() || matches!(inst, Inst::Call { .. } | Inst::Nest { .. }) {
                 self.bases.clear();
                 let mut used = BTreeSet::new();
                 buffers(inst, &mut used);
@@ -195,6 +195,7 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
             }
             Inst::Int(result, value) => (*result, self.int(self.ty(*result).dtype, *value)),
             Inst::Symbol(result, symbol) => (*result, self.symbol(*symbol)?.into()),
+            Inst::Input(result, number) => (*result, self.input(self.ty(*result), *number)?),
             Inst::Lanes(result) => (*result, self.lanes(self.ty(*result))),
             Inst::Splat(result, scalar) => {
                 (*result, self.splat(self.value(*scalar)?, self.ty(*result).lanes)?)
@@ -225,6 +226,7 @@ impl<'ctx, 'k> Emitter<'ctx, 'k> {
             Inst::Parallel(tasks) => return self.tasks(tasks),
             Inst::Enter(part) => return self.enter(*part),
             Inst::Call { part, buffers } => return self.call(*part, buffers),
+            Inst::Nest { part, buffers, values } => return self.run_nest(*part, buffers, values),
         };
         self.define(result, value);
         Ok(())
@@ -352,6 +354,10 @@ fn buffers(inst: &Inst, used: &mut BTreeSet<Buf>) {
     match inst {
         Inst::Load { buf, .. } | Inst::Gather { buf, .. } => used.insert(*buf),
         Inst::Store { buf, .. } | Inst::Address { buf, .. } | Inst::Prefetch { buf, .. } => used.insert(*buf),
+        Inst::Nest { buffers, .. } => {
+            used.extend(buffers);
+            false
+        }
         _ => false,
     };
     inst.blocks().flat_map(|block| &block.insts).for_each(|inst| buffers(inst, used));

@@ -171,7 +171,8 @@ fn pure_size(block: &Block) -> Option<usize> {
                 return None;
             }
             Inst::Address { .. } | Inst::Fence => return None,
-            Inst::Symbol(..) | Inst::Parallel(_) | Inst::Enter(_) | Inst::Call { .. } => return None,
+            Inst::Symbol(..) | Inst::Parallel(_) | Inst::Enter(_) => return None,
+            Inst::Input(..) | Inst::Call { .. } | Inst::Nest { .. } => return None,
             _ => {}
         }
         inst.blocks().try_fold(sum + 1, |sum, block| Some(sum + pure_size(block)?))

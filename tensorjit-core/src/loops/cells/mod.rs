@@ -53,7 +53,7 @@ fn buffers_of(inst: &Inst, visit: &mut dyn FnMut(Buf)) {
     match inst {
         Inst::Load { buf, .. } | Inst::Gather { buf, .. } => visit(*buf),
         Inst::Store { buf, .. } | Inst::Address { buf, .. } => visit(*buf),
-        Inst::Call { buffers, .. } => buffers.iter().for_each(|buf| visit(*buf)),
+        Inst::Call { buffers, .. } | Inst::Nest { buffers, .. } => buffers.iter().for_each(|buf| visit(*buf)),
         _ => {}
     }
     inst.blocks().flat_map(|block| &block.insts).for_each(|inst| buffers_of(inst, visit));
