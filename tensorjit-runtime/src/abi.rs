@@ -298,6 +298,18 @@ pub struct Param {
     pub index_bound: Option<DimExpr>,
 }
 
+impl Param {
+    /// A parameter that is no index.
+    pub const fn new(name: &'static str, dtype: DType, role: Role, shape: &'static [DimExpr]) -> Param {
+        Param { name, dtype, role, shape, index_bound: None }
+    }
+
+    /// The same, with values in `0..bound`.
+    pub const fn below(self, bound: DimExpr) -> Param {
+        Param { index_bound: Some(bound), ..self }
+    }
+}
+
 /// The machine code of a function for one level of the target.
 pub type Entry =
     unsafe extern "C" fn(args: *const *mut u8, dims: *const i64, arena: *mut u8, host: *const Host);

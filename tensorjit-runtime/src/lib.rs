@@ -26,6 +26,8 @@ mod threads;
 pub mod host;
 mod level;
 pub mod outputs;
+#[doc(hidden)]
+pub mod instances;
 pub mod leaves;
 #[cfg(any(feature = "safetensors", feature = "npz"))]
 pub mod files;

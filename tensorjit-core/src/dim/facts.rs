@@ -217,7 +217,12 @@ impl Questions<'_> {
 
     /// As [`Facts::nonneg`].
     pub fn nonneg(&self, dim: &Dim) -> bool {
-        self.decide(dim, Relation::Ge, &Dim::constant(0)) == Verdict::Proven
+        if let Some(value) = dim.as_const() {
+            return value >= 0;
+        }
+        // Whether it never is does not matter here, and a proof of that would take as long.
+        let proven = |solver: &Solver| solver.nonneg(&solver.reduce(dim));
+        proven(self.bounds()) || !self.facts.conditions.is_empty() && proven(self.clauses())
     }
 
     /// As [`Facts::normalize`].

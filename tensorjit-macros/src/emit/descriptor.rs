@@ -33,45 +33,17 @@ pub(crate) struct EntryPoint {
 
 /// `static FUNCTION`, `const KERNELS`, and the imports of the machine code.
 pub(super) fn descriptor(face: &TokenStream, signature: &Signature, code: &Code) -> TokenStream {
-    let writer = Writer { face, signature };
-    let name = signature.name.unraw().to_string();
-    let count = signature.facts.symbols.len();
-    let symbols = signature.facts.symbols.iter().map(|symbol| {
-        let (name, low, high) = (&symbol.name, symbol.low, symbol.high);
-        quote!(#face::__private::abi::Symbol { name: #name, low: #low, high: #high })
-    });
-    let params = signature
-        .params
-        .iter()
-        .map(|param| writer.param(&param.name, &param.tensor, param.role, param.index_bound.as_ref()));
-    let results =
-        signature.results.iter().map(|output| writer.param(&output.name, &output.tensor, Role::Output, None));
-    let solve = signature.solve();
-    let solve = solve.iter().map(|row| writer.solve(row));
-    let checks = signature.conditions.iter().map(|condition| {
-        let (left, right) = (writer.dim(&condition.left), writer.dim(&condition.right));
-        let relation = variant(condition.relation);
-        quote!(#face::__private::abi::Check { left: #left, relation: #face::__private::abi::Relation::#relation, right: #right })
-    });
-    let sizes = code.facts.sizes.iter().map(|(program, least)| {
-        let value = writer.program(program);
-        quote!(#face::__private::abi::Size { value: #value, least: #least })
-    });
-    let workspace = writer.program(&code.facts.workspace);
+    let abi = quote!(#face::__private::abi);
     let (nests, levels, bytes) = (code.facts.nests, code.entries.len(), &code.facts.workspace.text);
     let sizes_of_code = code.entries.iter().zip(&code.facts.code).map(|(entry, bytes)| {
         let level = variant(entry.level);
-        quote!(#face::__private::abi::CodeSize { level: #face::__private::abi::Level::#level, bytes: #bytes })
+        quote!(#abi::CodeSize { level: #abi::Level::#level, bytes: #bytes })
     });
-    let entries = code.entries.iter().map(|entry| {
-        let (level, symbol) = (variant(entry.level), own(&entry.symbol));
-        quote!(#face::__private::abi::LevelEntry { level: #face::__private::abi::Level::#level, entry: #symbol })
-    });
-    let imports = imports(face, code);
+    let (function, imports) = (function(face, signature, code), imports(face, code));
     quote! {
         /// What the function was compiled to; all zero where no code was made, as under `cargo check`.
-        pub const KERNELS: #face::__private::abi::KernelInfo =
-            #face::__private::abi::KernelInfo {
+        pub const KERNELS: #abi::KernelInfo =
+            #abi::KernelInfo {
                 nests: #nests,
                 levels: #levels,
                 workspace: #bytes,
@@ -79,27 +51,64 @@ pub(super) fn descriptor(face: &TokenStream, signature: &Signature, code: &Code)
             };
 
         #[doc(hidden)]
-        pub static FUNCTION: #face::__private::abi::Function = {
-            use #face::__private::{abi, plan};
-            const PARAMS: &[abi::Param] = &[#(#params,)* #(#results),*];
-            const LISTS: &plan::Lists<{ plan::axes(PARAMS) }, { plan::composed(PARAMS) }> =
-                &plan::Lists::of(PARAMS, #count);
-            abi::Function {
-                name: #name,
-                symbols: &[#(#symbols),*],
-                params: PARAMS,
-                solve: &[#(#solve),*],
-                checks: &[#(#checks),*],
-                sizes: &[#(#sizes),*],
-                workspace: #workspace,
-                entries: &[#(#entries),*],
-                kernels: KERNELS,
-                plan: plan::Plan::new(PARAMS, LISTS),
-            }
-        };
+        pub static FUNCTION: #abi::Function = #function;
 
         #imports
     }
+}
+
+/// The value of `FUNCTION`.
+fn function(face: &TokenStream, signature: &Signature, code: &Code) -> TokenStream {
+    let mut writer = Writer { signature, shapes: Vec::new() };
+    let name = signature.name.unraw().to_string();
+    let count = signature.facts.symbols.len();
+    let symbols = signature.facts.symbols.iter().map(|symbol| {
+        let (name, low, high) = (&symbol.name, symbol.low, symbol.high);
+        quote!(abi::Symbol { name: #name, low: #low, high: #high })
+    });
+    let mut params: Vec<TokenStream> = Vec::with_capacity(signature.params.len() + signature.results.len());
+    for param in &signature.params {
+        params.push(writer.param(&param.name, &param.tensor, param.role, param.index_bound.as_ref()));
+    }
+    for output in &signature.results {
+        params.push(writer.param(&output.name, &output.tensor, Role::Output, None));
+    }
+    let solve = signature.solve();
+    let solve = solve.iter().map(|row| writer.solve(row));
+    let checks = signature.conditions.iter().map(|condition| {
+        let (left, right) = (writer.dim(&condition.left), writer.dim(&condition.right));
+        let relation = variant(condition.relation);
+        quote!(abi::Check { left: #left, relation: abi::Relation::#relation, right: #right })
+    });
+    let sizes = code.facts.sizes.iter().map(|(program, least)| {
+        let value = writer.program(program);
+        quote!(abi::Size { value: #value, least: #least })
+    });
+    let workspace = writer.program(&code.facts.workspace);
+    let entries = code.entries.iter().map(|entry| {
+        let (level, symbol) = (variant(entry.level), own(&entry.symbol));
+        quote!(abi::LevelEntry { level: abi::Level::#level, entry: #symbol })
+    });
+    let shapes = writer.shapes();
+    quote! {{
+        use #face::__private::{abi, plan};
+        #shapes
+        const PARAMS: &[abi::Param] = &[#(#params),*];
+        const LISTS: &plan::Lists<{ plan::axes(PARAMS) }, { plan::composed(PARAMS) }> =
+            &plan::Lists::of(PARAMS, #count);
+        abi::Function {
+            name: #name,
+            symbols: &[#(#symbols),*],
+            params: PARAMS,
+            solve: &[#(#solve),*],
+            checks: &[#(#checks),*],
+            sizes: &[#(#sizes),*],
+            workspace: #workspace,
+            entries: &[#(#entries),*],
+            kernels: KERNELS,
+            plan: plan::Plan::new(PARAMS, LISTS),
+        }
+    }}
 }
 
 fn imports(face: &TokenStream, code: &Code) -> Option<TokenStream> {
@@ -118,62 +127,86 @@ fn imports(face: &TokenStream, code: &Code) -> Option<TokenStream> {
     })
 }
 
+/// Writes what stands where `abi` is a name.
 struct Writer<'s> {
-    face: &'s TokenStream,
     signature: &'s Signature,
+    /// The shapes that have been met: rustc works each out once, however many parameters have it.
+    shapes: Vec<&'s [Dim]>,
 }
 
-impl Writer<'_> {
+impl<'s> Writer<'s> {
     fn dim(&self, dim: &Dim) -> TokenStream {
-        dim_expr(self.face, &self.signature.facts, dim)
+        expression(&quote!(abi), &program(&self.signature.facts, dim))
     }
 
     fn program(&self, program: &Program) -> TokenStream {
-        expression(self.face, program)
+        expression(&quote!(abi), program)
     }
 
-    fn param(&self, name: &str, tensor: &Tensor, role: Role, index_bound: Option<&Dim>) -> TokenStream {
-        let face = self.face;
+    fn param(
+        &mut self,
+        name: &str,
+        tensor: &'s Tensor,
+        role: Role,
+        index_bound: Option<&Dim>,
+    ) -> TokenStream {
         let (dtype, role) = (variant(tensor.dtype), variant(role));
-        let shape = tensor.shape.iter().map(|dim| self.dim(dim));
-        let bound = match index_bound.map(|dim| self.dim(dim)) {
-            Some(dim) => quote!(::core::option::Option::Some(#dim)),
-            None => quote!(::core::option::Option::None),
-        };
-        quote!(#face::__private::abi::Param {
-            name: #name,
-            dtype: #face::__private::abi::DType::#dtype,
-            role: #face::__private::abi::Role::#role,
-            shape: &[#(#shape),*],
-            index_bound: #bound,
-        })
+        let shape = self.shape(&tensor.shape);
+        let bound = index_bound.map(|bound| self.dim(bound)).map(|bound| quote!(.below(#bound)));
+        quote!(abi::Param::new(#name, abi::DType::#dtype, abi::Role::#role, #shape)#bound)
+    }
+
+    /// The name of a shape.
+    fn shape(&mut self, shape: &'s [Dim]) -> Ident {
+        let known = self.shapes.iter().position(|other| *other == shape);
+        shape_name(known.unwrap_or_else(|| {
+            self.shapes.push(shape);
+            self.shapes.len() - 1
+        }))
+    }
+
+    /// The constants that [`Writer::shape`] has named.
+    fn shapes(&self) -> TokenStream {
+        let constants = self.shapes.iter().enumerate().map(|(number, shape)| {
+            let (name, dims) = (shape_name(number), shape.iter().map(|dim| self.dim(dim)));
+            quote!(const #name: &[abi::DimExpr] = &[#(#dims),*];)
+        });
+        constants.collect()
     }
 
     fn solve(&self, row: &SolveRow) -> TokenStream {
-        let face = self.face;
         let SolveRow { symbol, param, axis, scale, offset } = row;
         let (symbol, offset) = (symbol.0, self.dim(offset));
-        quote!(#face::__private::abi::Solve { symbol: #symbol, param: #param, axis: #axis, scale: #scale, offset: #offset })
+        quote!(abi::Solve { symbol: #symbol, param: #param, axis: #axis, scale: #scale, offset: #offset })
     }
+}
+
+fn shape_name(number: usize) -> Ident {
+    own(&format!("SHAPE_{number}"))
 }
 
 /// A dimension over the symbols of `facts`.
 pub(super) fn dim_expr(face: &TokenStream, facts: &Facts, dim: &Dim) -> TokenStream {
-    // The front end has refused factors that do not fit; a program without a value fails at call time.
-    expression(face, &Program::new(facts, dim).unwrap_or_default())
+    expression(&quote!(#face::__private::abi), &program(facts, dim))
 }
 
-fn expression(face: &TokenStream, program: &Program) -> TokenStream {
+fn program(facts: &Facts, dim: &Dim) -> Program {
+    // The front end has refused factors that do not fit; a program without a value fails at call time.
+    Program::new(facts, dim).unwrap_or_default()
+}
+
+/// A program, where the module of the contract is `abi`.
+fn expression(abi: &TokenStream, program: &Program) -> TokenStream {
     let text = &program.text;
     let ops = program.ops.iter().map(|op| match op {
-        DimOp::Const(value) => quote!(#face::__private::abi::DimOp::Const(#value)),
-        DimOp::Symbol(symbol) => quote!(#face::__private::abi::DimOp::Symbol(#symbol)),
+        DimOp::Const(value) => quote!(#abi::DimOp::Const(#value)),
+        DimOp::Symbol(symbol) => quote!(#abi::DimOp::Symbol(#symbol)),
         other => {
             let name = variant(other);
-            quote!(#face::__private::abi::DimOp::#name)
+            quote!(#abi::DimOp::#name)
         }
     });
-    quote!(#face::__private::abi::DimExpr::new(&[#(#ops),*], #text))
+    quote!(#abi::DimExpr::new(&[#(#ops),*], #text))
 }
 
 /// The name of a variant without fields.
