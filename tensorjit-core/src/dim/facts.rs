@@ -221,7 +221,10 @@ impl Questions<'_> {
             return value >= 0;
         }
         // Whether it never is does not matter here, and a proof of that would take as long.
-        let proven = |solver: &Solver| solver.nonneg(&solver.reduce(dim));
+        let proven = |solver: &Solver| {
+            // Where it has been seen negative nothing has to be solved.
+            solver.seen(dim).low.is_none_or(|low| low >= 0) && solver.nonneg(&solver.reduce(dim))
+        };
         proven(self.bounds()) || !self.facts.conditions.is_empty() && proven(self.clauses())
     }
 
