@@ -16,6 +16,9 @@ use crate::schedule::reads;
 use crate::schedule::roots::Kind;
 use crate::schedule::tasks::Cut;
 
+/// The fewest registers of a block of columns whose elements take few operations.
+const FEW_REGISTERS: u32 = 8;
+
 /// A fold across rows while its loops are made.
 #[derive(Clone, Debug)]
 pub(super) struct Across {
@@ -183,7 +186,13 @@ impl<'a> Emit<'a> {
         let extent = self.roots[stage[0]].parallel[group.rows].clone();
         let roots = || stage.iter().map(|root| &self.roots[*root]);
         let bytes = roots().map(|root| root.lane_bytes).max().unwrap_or(4);
-        let registers = if roots().all(|root| root.cost <= FEW_OPERATIONS) { 8 } else { 2 };
+        // The wider a block of columns, the fewer of the lines of its rows are read for its neighbours too.
+        let most = self.b.target().vector_registers / 2;
+        let registers = if roots().all(|root| root.cost <= FEW_OPERATIONS) {
+            (most / stage.len() as u32).max(FEW_REGISTERS)
+        } else {
+            2
+        };
         self.lane_loop(&extent, bytes, registers, &mut |emit, column| {
             let folds = emit.across.clone();
             let mut identities = Vec::with_capacity(folds.len());
