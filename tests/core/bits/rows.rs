@@ -29,28 +29,38 @@ const FUNCTIONS: [&str; 15] = [
 fn alone_or_together() {
     for text in FUNCTIONS {
         let function = Compiled::new(text);
-        let symbol = Dim::sym(Sym(0));
-        assert_eq!(function.function.graph.facts.symbols[0].name, "B");
         for (b, n) in [(5, 1), (33, 17), (3, 300), (130, 9)] {
-            let dims = function.dims(&[("B", b), ("N", n)]);
-            let alone = function.dims(&[("B", 1), ("N", n)]);
-            let inputs = function.inputs(&dims);
-            for level in function.levels() {
-                let together = function.run(level, &dims, &inputs);
-                for index in 0..b as usize {
-                    let pick = |shape: &[Dim], value: &Value| match axis_of(shape, &symbol) {
-                        Some(axis) => take(value, axis, index),
-                        None => value.clone(),
-                    };
-                    let params = function.function.params.iter().zip(&inputs);
-                    let own: Vec<Value> = params.map(|(param, value)| pick(&param.shape, value)).collect();
-                    let results = function.function.results.iter().zip(&together);
-                    let expected: Vec<Value> =
-                        results.map(|((_, ty), value)| pick(&ty.shape, value)).collect();
-                    let what = format!("{}, {index} of {b}, N = {n}, {level:?}", function.function.name);
-                    assert_equal(&what, &function.run(level, &alone, &own), &expected);
-                }
-            }
+            hold(&function, (b, n), 0..b);
+        }
+    }
+}
+
+#[test]
+fn near_or_far() {
+    let text = "pub fn sums<B, N>(x: f32[B, N], y: f64[B, N]) -> (f32[B], f64[B]) { (sum(x, axis = 1), sum(y, axis = 1)) }";
+    hold(&Compiled::new(text), (2113, 1021), [0, 1057, 2112]);
+}
+
+/// Holds rows computed alone against the same of all rows.
+fn hold(function: &Compiled, (b, n): (i64, i64), indices: impl IntoIterator<Item = i64> + Clone) {
+    let symbol = Dim::sym(Sym(0));
+    assert_eq!(function.function.graph.facts.symbols[0].name, "B");
+    let dims = function.dims(&[("B", b), ("N", n)]);
+    let alone = function.dims(&[("B", 1), ("N", n)]);
+    let inputs = function.inputs(&dims);
+    for level in function.levels() {
+        let together = function.run(level, &dims, &inputs);
+        for index in indices.clone() {
+            let pick = |shape: &[Dim], value: &Value| match axis_of(shape, &symbol) {
+                Some(axis) => take(value, axis, index as usize),
+                None => value.clone(),
+            };
+            let params = function.function.params.iter().zip(&inputs);
+            let own: Vec<Value> = params.map(|(param, value)| pick(&param.shape, value)).collect();
+            let results = function.function.results.iter().zip(&together);
+            let expected: Vec<Value> = results.map(|((_, ty), value)| pick(&ty.shape, value)).collect();
+            let what = format!("{}, {index} of {b}, N = {n}, {level:?}", function.function.name);
+            assert_equal(&what, &function.run(level, &alone, &own), &expected);
         }
     }
 }

@@ -192,9 +192,7 @@ impl<'a> Emit<'a> {
             return self.one_vector(axis, lanes, initial, turn);
         }
         let total = self.blocks(stage, &main, step, initial, &mut |emit, (from, to), part| {
-            let (index, inside) = emit.b.open_loop((from, to, step), part);
-            let next = emit.vector_turn(index, lanes, None, &inside, turn)?;
-            Ok(emit.b.close_loop(next))
+            emit.fold_vectors((from, to), (lanes, bytes), part, turn)
         })?;
         if *axis == main {
             return Ok(total);

@@ -5,6 +5,7 @@ mod ahead;
 mod blocks;
 mod cumulate;
 mod factor;
+mod far;
 mod fold;
 mod holds;
 mod index;
@@ -144,6 +145,8 @@ struct Emit<'a> {
     several: Option<Val>,
     /// Whether this call reads and writes clearly more in the group at hand than the last cache holds; none where no call does.
     beyond: Option<Val>,
+    /// Whether the group at hand does nothing but read what the near caches do not hold.
+    reads_far: bool,
     /// Of the loop at hand, where it streams.
     streaming: Option<stream::Streaming>,
     /// The tile being made of maps that turn an operand.
@@ -225,6 +228,7 @@ impl<'a> Emit<'a> {
             task: None,
             several: None,
             beyond: None,
+            reads_far: false,
             streaming: None,
             turning: None,
             computing: None,

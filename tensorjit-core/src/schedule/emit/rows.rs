@@ -41,7 +41,7 @@ impl<'a> Emit<'a> {
         let several = !reads::volume(&extents).is(1);
         let part: Part<'_, 'a> = &mut |emit, range| {
             let mut rows = |emit: &mut Self| emit.row_loops(group, &extents, inner, range, &mut Vec::new());
-            emit.by_length(group, several, &mut rows)
+            emit.by_length(group, several, &mut |emit| emit.near_or_far(group, &mut rows))
         };
         if self.strip.is_some() {
             return self.shared(cut.as_ref(), part);

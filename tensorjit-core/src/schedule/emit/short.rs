@@ -126,6 +126,11 @@ impl<'a> Emit<'a> {
         Some((extent, [path(0)].into_iter().chain(powers).chain(registers).collect()))
     }
 
+    /// The most elements of a short row.
+    pub(super) fn most_of_short(&self, bytes: usize) -> i64 {
+        i64::from(MOST_REGISTERS * self.register_lanes(bytes))
+    }
+
     /// The vectors of a row of this extent, where all that is unknown of it is how much of its last register it fills.
     /// `lanes` are those of a vector for a longer one.
     pub(super) fn pieces_of(&self, extent: &Dim, bytes: usize, lanes: u32) -> Option<Pieces> {
@@ -137,7 +142,7 @@ impl<'a> Emit<'a> {
         if high <= 0 {
             return Some(Pieces::default());
         }
-        let most = i64::from(MOST_REGISTERS) * register;
+        let most = self.most_of_short(bytes);
         if low < 1 || high > most || (low - 1) / register != (high - 1) / register {
             return None;
         }

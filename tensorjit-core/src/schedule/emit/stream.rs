@@ -73,7 +73,7 @@ impl<'a> Emit<'a> {
 
     /// Bytes of the whole tensors that a group reads and writes.  Of tensors read at computed indices it is not known
     /// how much is read.
-    fn traffic(&self, group: &Group) -> Dim {
+    pub(super) fn traffic(&self, group: &Group) -> Dim {
         let reads = group.roots().flat_map(|root| &self.roots[root].reads);
         let mut nodes: BTreeSet<NodeId> =
             reads.filter(|(_, at)| *at != At::Data).map(|(leaf, _)| *leaf).collect();
