@@ -228,6 +228,11 @@ impl Questions<'_> {
         proven(self.bounds()) || !self.facts.conditions.is_empty() && proven(self.clauses())
     }
 
+    /// Whether the bounds of each term by itself say that the value is at least 0: a look that costs little.
+    pub fn is_plainly_nonneg(&self, dim: &Dim) -> bool {
+        self.bounds().naive_range(dim).low.is_some_and(|low| low >= 0)
+    }
+
     /// As [`Facts::normalize`].
     pub fn normalize(&self, dim: &Dim) -> Dim {
         if dim.as_const().is_some() || dim.as_sym().is_some() && self.facts.conditions.is_empty() {

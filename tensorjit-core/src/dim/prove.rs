@@ -92,7 +92,7 @@ impl Solver {
         self.nonneg_by_sums(dim, DEPTH, &mut attempts)
     }
 
-    fn naive_range(&self, dim: &Dim) -> Interval {
+    pub(super) fn naive_range(&self, dim: &Dim) -> Interval {
         dim.terms().iter().fold(Interval::point(0), |sum, (monomial, coefficient)| {
             let factors = monomial.0.iter().map(|(atom, power)| self.atom_range(atom).pow(*power));
             sum.add(factors.fold(Interval::point(*coefficient), Interval::mul))

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::arena::{Arena, Use};
+use super::arena::{Arena, Placed, Use};
 use super::emit::sort;
 use super::fuse::{Group, Nest, Portion, aligned};
 use super::order::{LANES_BYTES, is_one_block, is_one_run};
@@ -139,6 +139,19 @@ pub(super) struct Memory {
     pub(super) uses: Vec<Use>,
 }
 
+impl Memory {
+    /// Gives all offsets their values.
+    fn resolve(&mut self, arena: Placed) {
+        let mut resolve = |offset: &mut Dim| arena.resolve(offset);
+        self.homes.iter_mut().for_each(|home| home.offsets(&mut resolve));
+        self.copies.iter_mut().filter_map(|copy| copy.through.as_mut()).for_each(&mut resolve);
+        for ScanMemory { carries, number, condition, step } in self.scans.values_mut() {
+            carries.iter_mut().flatten().chain([number, condition, step]).for_each(&mut resolve);
+        }
+        (self.bytes, self.uses) = (arena.bytes, arena.uses);
+    }
+}
+
 /// Gives every root a home.  `states` are the inputs that the last outputs overwrite, in order.
 pub(super) fn place(
     graph: &Graph,
@@ -229,8 +242,7 @@ impl<'a> Placer<'a> {
         }
         self.place_roots(&mut memory);
         self.save_overwritten(&mut memory, &overwritten);
-        memory.bytes = self.arena.bytes();
-        memory.uses = self.arena.into_uses();
+        memory.resolve(self.arena.place(self.groups.len()));
         memory
     }
 
@@ -335,16 +347,19 @@ impl<'a> Placer<'a> {
             }
             None => (bytes.clone(), None),
         };
+        let large = Packing::is_large(&self.graph.facts, root);
+        let if_large = |(bytes, slice): (Dim, Option<Dim>)| (&bytes * &large, slice);
         let right = match (bytes.tile, bytes.block) {
             (Some(tile), Some(block)) if is_one => {
                 let (tiles, stride) = slices(&tile);
-                Some((tiles.maximum(&block), stride))
+                Some((tiles.maximum(&(&block * &large)), stride))
             }
-            (None, Some(block)) if is_one => Some((block, None)),
+            (None, Some(block)) if is_one => Some(if_large((block, None))),
             (Some(tile), Some(block)) => Some(slices(&tile.maximum(&block))),
-            (tile, block) => tile.or(block).map(|bytes| slices(&bytes)),
+            (None, Some(block)) => Some(if_large(slices(&block))),
+            (tile, None) => tile.map(|bytes| slices(&bytes)),
         };
-        let left = bytes.left.map(|bytes| slices(&bytes));
+        let left = bytes.left.map(|bytes| if_large(slices(&bytes)));
         let (first, last) = Placer::in_use(strip, group, group);
         let mut place = |(bytes, slice): (Dim, Option<Dim>)| Panel {
             offset: self.arena.take(&bytes, first, last),
@@ -428,7 +443,7 @@ impl<'a> Placer<'a> {
                 && self.readers[leaf].iter().all(|(reader, at)| self.reads_before(*reader, at, root));
             if dies && self.graph.ty(*leaf) == ty {
                 self.inherited.insert(operand);
-                self.arena.keep(&slot.offset, strip.groups.end - 1, last);
+                self.arena.keep(&slot.offset, last);
                 return Some(Slot { in_place: true, ..slot.clone() });
             }
         }

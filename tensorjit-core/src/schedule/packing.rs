@@ -7,7 +7,8 @@
 use super::joint;
 use super::roots::{Along, Kind, Root};
 use crate::dim::Dim;
-use crate::dim::facts::Facts;
+use crate::dim::facts::{Condition, Facts};
+use tensorjit_runtime::abi::Relation;
 
 /// Whether an operand is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +85,27 @@ impl Packing {
             && facts.range(&terms).1.is_none_or(|terms| terms > most);
         let block_terms = ((large || right == When::Always) && cut).then_some(most);
         Packing { left, right, columns, terms, block_terms }
+    }
+
+    /// 1 where a call's product may be large, else 0: the panels of one that is not take no memory.
+    pub(super) fn is_large(facts: &Facts, root: &Root) -> Dim {
+        let (questions, one) = (facts.questions(), Dim::constant(1));
+        let reaches =
+            |extent: &Dim, least: i64| questions.is_plainly_nonneg(&(extent - &Dim::constant(least)));
+        // Which axes are joined is up to the epilogue too; one without elements makes those beside it no shorter.
+        let longest = |extent: &Dim| if reaches(extent, 1) { extent.clone() } else { extent.maximum(&one) };
+        let parallel: Vec<Dim> = root.parallel.iter().map(longest).collect();
+        let joined = root.joints.iter().copied().filter(|axis| axis + 1 < parallel.len());
+        let extents = joint::extents(&parallel, joined);
+        let mut large = one.clone();
+        for (axis, least) in [(root.row_axis(), LARGE_ROWS), (root.column_axis(), LARGE_COLUMNS)] {
+            let Some(axis) = axis else { return Dim::default() };
+            if !reaches(&extents[axis], least) {
+                let (left, right) = (extents[axis].clone(), Dim::constant(least));
+                large = &large * &Condition { left, relation: Relation::Ge, right }.indicator();
+            }
+        }
+        large
     }
 
     /// Bytes of the panels: none where there never are such.
