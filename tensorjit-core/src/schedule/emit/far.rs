@@ -44,11 +44,11 @@ impl<'a> Emit<'a> {
             return body(self);
         }
         match self.reaches(&self.traffic(group), NEAR + 1)? {
-            Holds::Always => self.from_far(body),
+            Holds::Always => self.reading_far(body),
             Holds::Never => body(self),
             Holds::If(far) => {
                 self.b.open_branch(far);
-                self.from_far(body)?;
+                self.reading_far(body)?;
                 self.b.otherwise(Vec::new());
                 self.memo.clear();
                 body(self)?;
@@ -58,7 +58,7 @@ impl<'a> Emit<'a> {
         }
     }
 
-    fn from_far(&mut self, body: &mut dyn FnMut(&mut Self) -> Result<(), Bug>) -> Result<(), Bug> {
+    fn reading_far(&mut self, body: &mut dyn FnMut(&mut Self) -> Result<(), Bug>) -> Result<(), Bug> {
         self.reads_far = true;
         body(self)?;
         self.reads_far = false;
