@@ -107,6 +107,7 @@ FUNCTIONS = {
     "digamma": (mpmath.digamma, [positive(3, 900), near(4, 20), near(0, 0.5)]),
     "bessel_i0e": (bessel(0), [near(-20, 20), near(-8, 8), any_in(-60, 12)]),
     "bessel_i1e": (bessel(1), [near(-20, 20), near(-8, 8), any_in(-60, 12)]),
+    "sech": (mpmath.sech, [near(-745, 745), near(-2, 2), any_in(-60, 0), near(-30, 30)]),
 }
 
 

@@ -11,7 +11,7 @@ import random
 import struct
 import sys
 
-from mpmath import besseli, digamma, exp, mp, mpf
+from mpmath import besseli, digamma, exp, mp, mpf, sech
 
 mp.dps = 60
 NAMES = {"erfinv": "erf_inv", "round_half_even": "round", "reciprocal": "recip", "max": "maximum", "min": "minimum",
@@ -69,12 +69,14 @@ def computed():
                                                     random.uniform(-20, 0)])),
         "bessel_i0e": (lambda x: exp(-abs(x)) * besseli(0, x), lambda: random.choice([random.uniform(-30, 30), sized()])),
         "bessel_i1e": (lambda x: exp(-abs(x)) * besseli(1, x), lambda: random.choice([random.uniform(-30, 30), sized()])),
+        "sech": (sech, lambda: random.choice([random.uniform(-3, 3), random.uniform(-104, 104), random.uniform(-745, 745), sized()])),
     }
     infinity = math.inf
     special = {
         "digamma": [(0.0, -infinity), (-0.0, infinity), (infinity, infinity), (-infinity, math.nan), (-1.0, math.nan),
                     (-7.0, math.nan), (math.nan, math.nan)],
         "bessel_i0e": [(0.0, 1.0), (-0.0, 1.0), (infinity, 0.0), (-infinity, 0.0), (math.nan, math.nan)],
+        "sech": [(0.0, 1.0), (-0.0, 1.0), (infinity, 0.0), (-infinity, 0.0), (math.nan, math.nan)],
         "bessel_i1e": [(0.0, 0.0), (-0.0, -0.0), (infinity, 0.0), (-infinity, -0.0), (math.nan, math.nan)],
     }
     for name, (f, sample) in functions.items():

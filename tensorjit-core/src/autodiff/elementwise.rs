@@ -104,6 +104,19 @@ fn times(site: &mut Site, rule: &Formula, tangent: NodeId, strong: bool) -> Resu
     }
 }
 
+/// The tangent of a node that is `factor` times another; `None` is zero.
+pub(super) fn scaled(
+    graph: &mut Graph,
+    node: NodeId,
+    factor: NodeId,
+    tangent: Option<NodeId>,
+    flow: &mut Flow,
+) -> Result<Option<NodeId>, Bug> {
+    let Some(tangent) = tangent else { return Ok(None) };
+    let (strong, origin) = (is_masked(flow, graph, tangent), graph.origin(node));
+    scale(&mut Site { graph, node, inputs: &[], origin }, factor, tangent, strong).map(Some)
+}
+
 /// `derivative * tangent`, strong where the tangent has passed a mask.
 fn scale(site: &mut Site, derivative: NodeId, tangent: NodeId, strong: bool) -> Result<NodeId, Bug> {
     if is_one(site.graph, tangent) {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::factors::Factors;
 use super::flow::{Flow, Strand};
-use super::rules;
+use super::{elementwise, rules};
 use crate::diag::{Bug, Failure};
 use crate::graph::ops::site::Site;
 use crate::graph::{Graph, Input, Node, NodeId, Op};
@@ -42,6 +43,7 @@ pub(super) fn linearize(
         variables.iter().enumerate().map(|(position, (variable, _))| (*variable, position)).collect();
     let last = results.iter().max().map_or(0, |last| last.0 as usize);
     let mut tangents: Vec<Option<NodeId>> = vec![None; last + 1];
+    let mut factors = Factors::default();
     for id in between {
         let node = graph.node(id);
         let mut tangent = None;
@@ -49,10 +51,18 @@ pub(super) fn linearize(
             let inputs: Vec<Option<NodeId>> =
                 node.inputs.iter().map(|input| tangents[input.0 as usize]).collect();
             if inputs.iter().any(Option::is_some) {
-                tangent = rules::linearize(graph, id, &inputs, &mut flow)?;
+                factors.enter(graph, id, &inputs);
+                tangent = match factors.joined(graph, id, &inputs) {
+                    Some(base) => {
+                        let factor = factors.factor(graph, id, &mut flow)?;
+                        elementwise::scaled(graph, id, factor, tangents[base.0 as usize], &mut flow)?
+                    }
+                    None => rules::linearize(graph, id, &inputs, &mut flow)?,
+                };
             }
         }
         if let Some(position) = positions.get(&id) {
+            factors.begin(id);
             let origin = graph.origin(id);
             let mut site = Site { graph, node: id, inputs: &[], origin };
             tangent = site.plus(tangent, Some(placeholders[*position]))?;

@@ -10,6 +10,8 @@
 //!
 //! A function may bring a rule of its own, which takes the place of what follows from its operators ([`custom`]).
 //!
+//! Elementwise code that depends on one value in several ways has one factor for its tangent ([`factors`]).
+//!
 //! No tangent means zero, and no zero is ever computed with.  Sums of cotangents follow the order of the forward
 //! code.  Where a tangent has passed a mask, products with it are strong ([`flow`]).
 
@@ -17,6 +19,7 @@ mod batch;
 mod custom;
 mod elementwise;
 mod expand;
+mod factors;
 mod flow;
 mod linearize;
 mod rules;

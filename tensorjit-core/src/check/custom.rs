@@ -73,7 +73,15 @@ impl Checker<'_> {
         at: Origin,
     ) -> Checked<Value> {
         let Some(rule) = &function.rule else { return Ok(result) };
-        let Some(by) = self.function_named(&rule.name.text) else {
+        let shared;
+        let by = match self.library {
+            Some(_) => {
+                shared = self.items.prelude.function(&rule.name.text)?;
+                shared.as_deref()
+            }
+            None => self.function_named(&rule.name.text),
+        };
+        let Some(by) = by else {
             if !is_known(&rule.name.text) {
                 return Err(self.unknown_function(&rule.name));
             }
@@ -183,7 +191,7 @@ impl Checker<'_> {
         let expr = Expr { kind: ExprKind::Name(rule.name.text.clone()), at: rule.at, span: rule.at };
         let args = args.into_iter().map(|value| Some(Arg { expr: &expr, value })).collect();
         let call = Call { name: &rule.name.text, at: rule.at, args };
-        let value = self.inline(by, &call, rule.at, false)?;
+        let value = self.inline(by, &call, rule.at, self.library.is_some())?;
         let at = by.body.value.as_ref().map_or(by.body.at, |expr| expr.span);
         let wanted = ruled.wanted();
         let found = match value {

@@ -31,6 +31,9 @@ pub(super) const TEXTS: &[&str] = &[
 /// How every function starts: no line inside a function does.
 const START: &str = "\nfn ";
 
+/// How the line before it starts where the function has a rule for its derivative.
+const ATTRIBUTE: &str = "#[";
+
 /// Functions that have been read.
 #[derive(Default)]
 pub(super) struct Prelude {
@@ -76,11 +79,20 @@ pub(super) struct Entry<'t> {
 
 impl<'t> Entry<'t> {
     fn name(&self) -> &'t str {
-        let rest = self.from.strip_prefix("fn ").unwrap_or(self.from);
+        let rest = self.head();
+        let rest = rest.strip_prefix("fn ").unwrap_or(rest);
         rest.split(['(', '<']).next().unwrap_or(rest)
     }
 
-    /// From `fn` to the last brace.
+    /// From `fn` on.
+    fn head(&self) -> &'t str {
+        match self.from.split_once('\n') {
+            Some((line, rest)) if line.starts_with(ATTRIBUTE) => rest,
+            _ => self.from,
+        }
+    }
+
+    /// From its attribute or `fn` to the last brace.
     fn text(&self) -> &'t str {
         let end = self.from.find("\n}").map_or(self.from.len(), |end| end + 2);
         &self.from[..end]
@@ -101,7 +113,7 @@ impl<'t> Entry<'t> {
 
     /// What stands between `fn` and the body, in one line.
     pub(super) fn signature(&self) -> String {
-        let head = self.text().split(" {\n").next().unwrap_or_default();
+        let head = self.head().split(" {\n").next().unwrap_or_default();
         let words: Vec<&str> = head.split_whitespace().skip(1).collect();
         words.join(" ").replace("( ", "(").replace(", )", ")")
     }
@@ -109,7 +121,11 @@ impl<'t> Entry<'t> {
 
 /// The functions of a text.
 pub(super) fn entries(text: &str) -> impl Iterator<Item = Entry<'_>> {
-    text.match_indices(START).map(|(at, _)| Entry { before: &text[..at], from: &text[at + 1..] })
+    text.match_indices(START).map(|(end, _)| {
+        let line = text[..end].rfind('\n').unwrap_or(end);
+        let at = if text[line..end].trim_start().starts_with(ATTRIBUTE) { line } else { end };
+        Entry { before: &text[..at], from: &text[at + 1..] }
+    })
 }
 
 fn all() -> impl Iterator<Item = Entry<'static>> {
@@ -142,8 +158,15 @@ mod tests {
     #[test]
     fn a_name_is_not_found_by_its_beginning() {
         assert!(!has("soft"));
-        let softmax = find("softmax").expect("it is there").text();
-        assert!(softmax.starts_with("fn softmax<") && softmax.ends_with('}'));
+        let softplus = find("softplus").expect("it is there").text();
+        assert!(softplus.starts_with("fn softplus<") && softplus.ends_with('}'));
+    }
+
+    #[test]
+    fn a_function_is_read_with_its_rule() {
+        let softmax = find("softmax").expect("it is there");
+        assert!(softmax.text().starts_with("#[jvp(softmax_tangent)]\nfn softmax<"), "{}", softmax.text());
+        assert!(softmax.signature().starts_with("softmax<") && softmax.doc().starts_with("`exp(x)` over"));
     }
 
     #[test]

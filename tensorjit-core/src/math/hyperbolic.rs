@@ -6,7 +6,7 @@ use crate::lanes::{Cmp, Lanes, Val};
 
 use super::coefficients::{SINH_F32, SINH_F64, TANH_F32, TANH_F64, TANH_PIECES};
 use super::exact::Pair;
-use super::exp::Rounded;
+use super::exp::{MAGIC_F32, MAGIC_F64, Rounded};
 use super::num::Num;
 
 impl Num<'_> {
@@ -78,6 +78,27 @@ pub fn tanh(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
     let is_small = n.cmp_c(Cmp::Lt, a, 1.0);
     let y = n.select(is_small, small, large);
     n.with_sign(y, x)
+}
+
+/// The hyperbolic secant, `2 e^-a / (1 + e^-2a)` of the magnitude `a`, within 3 ULP.
+pub fn sech(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
+    let n = &mut Num::new(l, dtype);
+    let a = n.abs(x);
+    // Half of the result is the exponential where that is subnormal: it is found doubled.
+    let a = n.at_most(a, n.pick(106.0, 748.0));
+    let minus = n.neg(a);
+    let Rounded { biased, n: exponent, r } = n.reduce_ln2_rounded(minus);
+    let y = n.expm1_rounded(r);
+    let one = n.c(1.0);
+    let e = n.add(one, y);
+    // The square is nothing beside 1 long before its exponent is out of range.
+    let held = n.at_least(biased, n.pick(MAGIC_F32, MAGIC_F64) - 60.0);
+    let scale = n.pow2(held, 0);
+    let scaled = n.mul(scale, e);
+    let sum = n.fma(scaled, scaled, one);
+    let doubled = n.add(e, e);
+    let value = n.div(doubled, sum);
+    n.scale_pow2(value, exponent)
 }
 
 /// The logistic function `1 / (1 + e^-x)`, within 1 ULP, 1.5 without FMA.

@@ -36,7 +36,7 @@ pub use erf::{erf, erfc};
 pub use erf_inv::erf_inv;
 pub use exp::{exp, exp2, expm1};
 pub use gamma::{digamma, lgamma};
-pub use hyperbolic::{cosh, sigmoid, sinh, tanh};
+pub use hyperbolic::{cosh, sech, sigmoid, sinh, tanh};
 pub use inverse_trig::{acos, asin, atan, atan2};
 pub use log::{log, log1p, log2, log10};
 pub use pow::pow;

@@ -52,6 +52,12 @@ fn sigmoid(x: f64) -> f64 {
     if x < 0.0 { e / (1.0 + e) } else { 1.0 / (1.0 + e) }
 }
 
+/// `2 / (e^x + e^-x)` without overflow.
+fn sech(x: f64) -> f64 {
+    let e = (-x.abs()).exp();
+    2.0 * e / (1.0 + e * e)
+}
+
 pub(crate) const FUNCTIONS: &[Function] = functions! {
     exp(0), 1.0, 1.0, |x| x[0].exp();
     exp2(0), 1.0, 1.0, |x| x[0].exp2();
@@ -69,6 +75,7 @@ pub(crate) const FUNCTIONS: &[Function] = functions! {
     sinh(0), 1.0, 1.0, |x| x[0].sinh();
     cosh(0), 1.0, 1.0, |x| x[0].cosh();
     tanh(0), 1.0, 1.0, |x| x[0].tanh();
+    sech(0), 3.0, 3.0, |x| sech(x[0]);
     sigmoid(0), 1.0, 1.0, |x| sigmoid(x[0]);
     erf(0), 1.0, 1.25, |x| libm::erf(x[0]);
     pow(0, 1), 1.0, 1.0, |x| x[0].powf(x[1]);

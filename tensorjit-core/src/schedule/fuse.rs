@@ -76,7 +76,7 @@ pub(super) enum Nest {
 const MOST_ROOTS: usize = 24;
 
 /// An epilogue is made for every register of the tile; a longer one costs more in code than a pass over the cache.
-const EPILOGUE_COST: u32 = 12;
+pub(super) const EPILOGUE_COST: u32 = 12;
 
 /// Cuts the roots into groups, in an order in which each group reads only earlier ones.  Folds that are made across
 /// the rows of a group become [`Kind::Across`].

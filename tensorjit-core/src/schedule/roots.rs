@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cost::cost;
+use super::fuse::EPILOGUE_COST;
 use super::joint;
 use super::reads::{self, At, Found, Read};
 use tensorjit_runtime::abi::DType;
 
 use crate::diag::Bug;
 use crate::dim::{Dim, Sym};
+use crate::graph::table::Ew;
 use crate::graph::{Graph, NodeId, Op, Type};
 
 /// How a root is computed.
@@ -453,6 +455,8 @@ impl Costs {
                 self.keep(graph, node);
             }
             Op::Elementwise(function) => {
+                self.keep_factor(graph, node);
+                self.cost[i] = inputs.iter().map(|id| self.cost[id.0 as usize]).fold(0, u32::saturating_add);
                 let operands: Vec<DType> = inputs.iter().map(|id| graph.ty(*id).dtype).collect();
                 self.cost[i] = self.cost[i].saturating_add(cost(*function, &operands)?);
             }
@@ -501,6 +505,20 @@ impl Costs {
     fn keep_if(&mut self, graph: &Graph, node: NodeId, worth: u32) {
         if self.cost[node.0 as usize] >= worth {
             self.keep(graph, node);
+        }
+    }
+
+    /// What multiplies a product and costs more than an epilogue may is computed before, with what it is made of, so
+    /// that the product is not read again for it.
+    fn keep_factor(&mut self, graph: &Graph, node: NodeId) {
+        let node = graph.node(node);
+        let (Op::Elementwise(Ew::Mul | Ew::Dmul), [a, b]) = (&node.op, node.inputs.as_slice()) else { return };
+        for (product, factor) in [(*a, *b), (*b, *a)] {
+            let is_product = matches!(graph.node(product).op, Op::Contract(_));
+            let is_computed = matches!(graph.node(factor).op, Op::Elementwise(_));
+            if is_product && is_computed && self.cost[factor.0 as usize] >= EPILOGUE_COST {
+                self.keep(graph, factor);
+            }
         }
     }
 

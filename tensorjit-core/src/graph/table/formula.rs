@@ -127,7 +127,7 @@ macro_rules! functions_of_one {
 
 functions_of_one! {
     sign Sign, square Square, recip Recip, rsqrt Rsqrt, exp Exp, log Log,
-    sin Sin, cos Cos, sinh Sinh, cosh Cosh, sigmoid Sigmoid, round Round,
+    sin Sin, cos Cos, sinh Sinh, cosh Cosh, tanh Tanh, sech Sech, sigmoid Sigmoid, round Round,
     digamma Digamma, bessel_i0e BesselI0e, bessel_i1e BesselI1e,
 }
 

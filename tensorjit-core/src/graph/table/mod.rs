@@ -103,6 +103,7 @@ functions! {
     Sinh trigonometric::SINH;
     Cosh trigonometric::COSH;
     Tanh trigonometric::TANH;
+    Sech trigonometric::SECH;
     Erf exponential::ERF;
     Erfc special::ERFC;
     ErfInv special::ERF_INV;

@@ -141,13 +141,26 @@ pub(super) static TANH: Row = Row {
     operands: &[operand("x", -3.0, 3.0)],
     types: TypeRule::Float,
     eval: Eval::Float(|x| libm::tanh(x[0])),
-    // Not as `1 - out * out`, which loses all digits of a small derivative, nor by `cosh`, whose overflow would make
-    // the derivatives of this one NaN.
-    derivative: Derivative::Partials(|| {
-        let double = || number(2.0) * x();
-        vec![number(4.0) * (sigmoid(double()) * sigmoid(-double()))]
-    }),
+    // Not as `1 - out * out`, which loses all digits of a small derivative.
+    derivative: Derivative::Partials(|| vec![square(sech(x()))]),
     kinks: Kinks::NONE,
     lower: |l, dtype, x| math::tanh(l, dtype, x[0]),
     accuracy: Accuracy::ulp(1.0, 1.0),
+};
+
+pub(super) static SECH: Row = Row {
+    name: "sech",
+    form: Form::Call,
+    doc: "The hyperbolic secant, `1 / cosh(x)`.",
+    operands: &[operand("x", -3.0, 3.0)],
+    types: TypeRule::Float,
+    // The cosine would overflow where this does not vanish yet.
+    eval: Eval::Float(|x| {
+        let e = libm::exp(-x[0].abs());
+        2.0 * e / (1.0 + e * e)
+    }),
+    derivative: Derivative::Partials(|| vec![-(out() * tanh(x()))]),
+    kinks: Kinks::NONE,
+    lower: |l, dtype, x| math::sech(l, dtype, x[0]),
+    accuracy: Accuracy::ulp(3.0, 3.0),
 };

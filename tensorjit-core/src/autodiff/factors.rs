@@ -1,0 +1,117 @@
+//! Elementwise code that depends on one value in several ways: `x * sigmoid(x)`, say.
+//!
+//! There the tangent is that of the value times one number for each element, which does not depend on tangents: it
+//! is found first, as the tangent for tangents of one, and multiplies once.  Backwards the cotangent then meets one
+//! factor, which is computed where the value was, in place of everything that the factor is made of.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::flow::Flow;
+use super::rules;
+use crate::diag::{Bug, Failure};
+use crate::graph::ops::site::Site;
+use crate::graph::table::formula::Formula;
+use crate::graph::table::row::Derivative;
+use crate::graph::table::Ew;
+use crate::graph::{Graph, NodeId, Op};
+
+/// What is known of the nodes that have tangents.
+#[derive(Default)]
+pub(super) struct Factors {
+    /// For each node the value whose elements its own elements depend on smoothly, each on one.
+    bases: BTreeMap<NodeId, NodeId>,
+    /// The derivative of a node by its base.
+    found: BTreeMap<NodeId, NodeId>,
+}
+
+impl Factors {
+    /// Takes note of a node that has a tangent; the next ones that depend on a variable itself begin anew.
+    pub(super) fn enter(&mut self, graph: &Graph, id: NodeId, tangents: &[Option<NodeId>]) {
+        let mut bases = self.bases_of(graph, id, tangents);
+        let base = match (bases.next(), bases.next()) {
+            (Some(base), None) if is_smooth(graph, id, tangents) => base,
+            _ => id,
+        };
+        drop(bases);
+        self.bases.insert(id, base);
+    }
+
+    /// Makes a node the base of what follows.
+    pub(super) fn begin(&mut self, id: NodeId) {
+        self.bases.insert(id, id);
+    }
+
+    /// The value on which a node depends through several operands, which are not all that value.
+    pub(super) fn joined(&self, graph: &Graph, id: NodeId, tangents: &[Option<NodeId>]) -> Option<NodeId> {
+        let base = *self.bases.get(&id)?;
+        let moving = || moving(graph, id, tangents);
+        (base != id && moving().count() > 1 && moving().any(|input| input != base)).then_some(base)
+    }
+
+    /// The derivative of a node by its base.
+    pub(super) fn factor(&mut self, graph: &mut Graph, id: NodeId, flow: &mut Flow) -> Result<NodeId, Failure> {
+        let missing = || Bug::new("autodiff", "a factor is missing");
+        let base = *self.bases.get(&id).ok_or_else(missing)?;
+        let ty = graph.ty(base).clone();
+        let origin = graph.origin(base);
+        let ones = Site { graph, node: base, inputs: &[], origin }.full(&ty, 1.0)?;
+        for node in self.between(graph, base, id) {
+            let inputs = graph.node(node).inputs.clone();
+            let factors: Vec<Option<NodeId>> = inputs.iter().map(|input| self.of(*input, base, ones)).collect();
+            let factor = rules::linearize(graph, node, &factors, flow)?.ok_or_else(missing)?;
+            self.found.insert(node, factor);
+        }
+        self.found.get(&id).copied().ok_or_else(|| missing().into())
+    }
+
+    /// What is already known of the derivative of a node by a base: none where it does not depend on it.
+    fn of(&self, node: NodeId, base: NodeId, ones: NodeId) -> Option<NodeId> {
+        if node == base { Some(ones) } else { self.found.get(&node).copied() }
+    }
+
+    /// The nodes from a base, which is left out, to a node whose factors have not been found, in order.
+    fn between(&self, graph: &Graph, base: NodeId, id: NodeId) -> BTreeSet<NodeId> {
+        let (mut found, mut next) = (BTreeSet::new(), vec![id]);
+        while let Some(node) = next.pop() {
+            let begins = node == base || self.bases.get(&node) != Some(&base);
+            if !begins && !self.found.contains_key(&node) && found.insert(node) {
+                next.extend(&graph.node(node).inputs);
+            }
+        }
+        found
+    }
+
+    /// The bases of the operands that have tangents, each once.
+    fn bases_of(&self, graph: &Graph, id: NodeId, tangents: &[Option<NodeId>]) -> impl Iterator<Item = NodeId> {
+        let bases: BTreeSet<NodeId> =
+            moving(graph, id, tangents).map(|input| self.bases.get(&input).copied().unwrap_or(input)).collect();
+        bases.into_iter()
+    }
+}
+
+/// The operands that have tangents.
+fn moving(graph: &Graph, id: NodeId, tangents: &[Option<NodeId>]) -> impl Iterator<Item = NodeId> {
+    let inputs = graph.node(id).inputs.iter().zip(tangents);
+    inputs.filter(|(_, tangent)| tangent.is_some()).map(|(input, _)| *input)
+}
+
+/// Whether each element is a smooth function of the elements of the operands: a choice between tangents, which hides
+/// one of them whatever it is, cannot be made of factors.
+fn is_smooth(graph: &Graph, id: NodeId, tangents: &[Option<NodeId>]) -> bool {
+    let node = graph.node(id);
+    let Op::Elementwise(row) = &node.op else { return false };
+    let rules = match row.row().derivative {
+        Derivative::Partials(rules) => rules(),
+        Derivative::Linear { transpose, .. } => transpose(),
+        Derivative::StrongProduct | Derivative::Zero(_) | Derivative::None(_) => return false,
+    };
+    let same_type = moving(graph, id, tangents).all(|input| graph.ty(input).dtype == node.ty.dtype);
+    same_type && !rules.iter().any(chooses)
+}
+
+fn chooses(rule: &Formula) -> bool {
+    match rule {
+        Formula::Call(row, operands) => *row == Ew::Select || operands.iter().any(chooses),
+        Formula::Arg(_) | Formula::Out | Formula::Const(_) => false,
+    }
+}
