@@ -10,9 +10,9 @@ use super::flow::Flow;
 use super::rules;
 use crate::diag::{Bug, Failure};
 use crate::graph::ops::site::Site;
+use crate::graph::table::Ew;
 use crate::graph::table::formula::Formula;
 use crate::graph::table::row::Derivative;
-use crate::graph::table::Ew;
 use crate::graph::{Graph, NodeId, Op};
 
 /// What is known of the nodes that have tangents.
@@ -49,7 +49,12 @@ impl Factors {
     }
 
     /// The derivative of a node by its base.
-    pub(super) fn factor(&mut self, graph: &mut Graph, id: NodeId, flow: &mut Flow) -> Result<NodeId, Failure> {
+    pub(super) fn factor(
+        &mut self,
+        graph: &mut Graph,
+        id: NodeId,
+        flow: &mut Flow,
+    ) -> Result<NodeId, Failure> {
         let missing = || Bug::new("autodiff", "a factor is missing");
         let base = *self.bases.get(&id).ok_or_else(missing)?;
         let ty = graph.ty(base).clone();
@@ -57,7 +62,8 @@ impl Factors {
         let ones = Site { graph, node: base, inputs: &[], origin }.full(&ty, 1.0)?;
         for node in self.between(graph, base, id) {
             let inputs = graph.node(node).inputs.clone();
-            let factors: Vec<Option<NodeId>> = inputs.iter().map(|input| self.of(*input, base, ones)).collect();
+            let factors: Vec<Option<NodeId>> =
+                inputs.iter().map(|input| self.of(*input, base, ones)).collect();
             let factor = rules::linearize(graph, node, &factors, flow)?.ok_or_else(missing)?;
             self.found.insert(node, factor);
         }
@@ -82,9 +88,15 @@ impl Factors {
     }
 
     /// The bases of the operands that have tangents, each once.
-    fn bases_of(&self, graph: &Graph, id: NodeId, tangents: &[Option<NodeId>]) -> impl Iterator<Item = NodeId> {
-        let bases: BTreeSet<NodeId> =
-            moving(graph, id, tangents).map(|input| self.bases.get(&input).copied().unwrap_or(input)).collect();
+    fn bases_of(
+        &self,
+        graph: &Graph,
+        id: NodeId,
+        tangents: &[Option<NodeId>],
+    ) -> impl Iterator<Item = NodeId> {
+        let bases: BTreeSet<NodeId> = moving(graph, id, tangents)
+            .map(|input| self.bases.get(&input).copied().unwrap_or(input))
+            .collect();
         bases.into_iter()
     }
 }

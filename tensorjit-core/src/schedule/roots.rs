@@ -512,7 +512,9 @@ impl Costs {
     /// that the product is not read again for it.
     fn keep_factor(&mut self, graph: &Graph, node: NodeId) {
         let node = graph.node(node);
-        let (Op::Elementwise(Ew::Mul | Ew::Dmul), [a, b]) = (&node.op, node.inputs.as_slice()) else { return };
+        let (Op::Elementwise(Ew::Mul | Ew::Dmul), [a, b]) = (&node.op, node.inputs.as_slice()) else {
+            return;
+        };
         for (product, factor) in [(*a, *b), (*b, *a)] {
             let is_product = matches!(graph.node(product).op, Op::Contract(_));
             let is_computed = matches!(graph.node(factor).op, Op::Elementwise(_));
