@@ -1,8 +1,8 @@
 //! When the operands of a product are copied into panels, and how large blocks and panels are.
 //!
 //! A panel has its elements in the order in which a tile reads them.  A large product reads each element many times:
-//! it goes block by block, and packs the right operand's block, and of the left operand the rows of one tile.  A
-//! right operand whose columns are apart in memory is packed in any case.
+//! it goes block by block, and packs the right operand's block, and of the left operand the rows of one tile, unless
+//! these can as well be read where they stand.  A right operand whose columns are apart in memory is packed in any case.
 
 use super::joint;
 use super::roots::{Along, Kind, Root};
@@ -50,9 +50,14 @@ const SLACK: i64 = 2048;
 /// writes behind one does not reach the next, which another task may have packed.
 const PANEL_TERMS: i64 = 16;
 
+/// Addresses so many bytes apart compete for the same few lines of the first cache.
+const WAY_BYTES: i64 = 4096;
+
 /// How the operands of a product are packed.
 #[derive(Clone, Debug)]
 pub(super) struct Packing {
+    /// Whether the product may be large.
+    pub(super) large: bool,
     pub(super) left: When,
     pub(super) right: When,
     /// The extent of the axis of columns, where there is one.
@@ -76,15 +81,16 @@ impl Packing {
             extent.as_ref().is_some_and(|extent| facts.range(extent).1.is_none_or(|most| most >= least))
         };
         let large = reaches(&rows, LARGE_ROWS) && reaches(&columns, LARGE_COLUMNS);
-        let left = if large { When::Large } else { When::Never };
-        let right = if root.along[1] != Along::Own { When::Always } else { left };
+        let when = if large { When::Large } else { When::Never };
+        let left = if rows_stand_apart(root) { When::Never } else { when };
+        let right = if root.along[1] != Along::Own { When::Always } else { when };
         let terms = root.folded.iter().fold(Dim::constant(1), |product, extent| &product * extent);
         let most = BLOCK_TERMS_BYTES / root.lane_bytes as i64;
         let cut = root.kind == Kind::Product
             && extents[rank..].iter().any(|extent| !extent.is(1))
             && facts.range(&terms).1.is_none_or(|terms| terms > most);
         let block_terms = ((large || right == When::Always) && cut).then_some(most);
-        Packing { left, right, columns, terms, block_terms }
+        Packing { large, left, right, columns, terms, block_terms }
     }
 
     /// 1 where a call's product may be large, else 0: the panels of one that is not take no memory.
@@ -114,13 +120,14 @@ impl Packing {
             return Bytes::default();
         }
         let slack = Dim::constant(SLACK);
-        let large = self.left != When::Never;
+        let large = self.large;
         let bytes = Dim::constant(root.lane_bytes as i64);
         let terms = match self.block_terms {
             Some(most) => self.terms.minimum(&Dim::constant(most)),
             None => self.terms.clone(),
         };
-        let left = large.then(|| &(&(&terms * &Dim::constant(MOST_ROWS.into())) * &bytes) + &slack);
+        let left = (self.left != When::Never)
+            .then(|| &(&(&terms * &Dim::constant(MOST_ROWS.into())) * &bytes) + &slack);
         // Of a tile the most that there can be: the formula is one of many factors already.
         let tile_terms = self.block_terms.map_or_else(|| self.terms.clone(), Dim::constant);
         let tile = (self.right == When::Always).then(|| &tile_terms * &Dim::constant(TILE_COLUMN_BYTES));
@@ -130,6 +137,12 @@ impl Packing {
         });
         Bytes { left, tile: tile.map(|bytes| &bytes + &slack), block: block.map(|bytes| &bytes + &slack) }
     }
+}
+
+/// Whether tiles read the rows of the left operand where they stand: the terms of each are neighbours, and what all rows
+/// of a tile have of a term finds room in the first cache.
+fn rows_stand_apart(root: &Root) -> bool {
+    root.along[0] == Along::Terms && root.row_bytes.is_some_and(|bytes| bytes % WAY_BYTES != 0)
 }
 
 /// The terms from one panel of a block to the next, if panels have `terms` terms.

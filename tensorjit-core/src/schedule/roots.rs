@@ -69,6 +69,8 @@ pub(super) struct Root {
     pub(super) right_axes: usize,
     /// Of a product: along which axis the left and the right operand are contiguous in memory.
     pub(super) along: [Along; 2],
+    /// Of a product: the bytes from one row of its left operand to the next, where its rows are read as they stand.
+    pub(super) row_bytes: Option<i64>,
     /// Of a product: the axes of its domain that can be joined to the next.
     pub(super) joints: Vec<usize>,
     /// The rough number of instructions of one element.
@@ -201,6 +203,7 @@ fn root(graph: &Graph, is_leaf: &dyn Fn(NodeId) -> bool, node: NodeId) -> Result
         left_axes: 0,
         right_axes: 0,
         along: [Along::Neither; 2],
+        row_bytes: None,
         joints: Vec::new(),
         cost: 0,
         reads: Vec::new(),
@@ -287,8 +290,33 @@ pub(super) fn orient(graph: &Graph, roots: &mut [Root]) -> Result<(), Bug> {
                 }
             }
         }
+        if let Some(row) = root.row_axis().and_then(|axis| variables[axis].as_sym()) {
+            root.row_bytes = distance(graph, &is_leaf, &operands[0], row, graph.ty(root.node).dtype)?;
+        }
     }
     Ok(())
+}
+
+/// The bytes between neighbours along a variable of an operand that is one tensor of type `dtype`, moved about.
+fn distance(
+    graph: &Graph,
+    is_leaf: &dyn Fn(NodeId) -> bool,
+    (operand, at): &(NodeId, Vec<Dim>),
+    variable: Sym,
+    dtype: DType,
+) -> Result<Option<i64>, Bug> {
+    let mut found = Found::default();
+    reads::collect(graph, is_leaf, *operand, at, &mut found)?;
+    let mut reads = found.reads.iter();
+    let (Some((leaf, at)), None) = (reads.next(), reads.next()) else { return Ok(None) };
+    let ty = graph.ty(*leaf);
+    let offset = match at {
+        At::Axes(at) => reads::flat(&ty.shape, at),
+        At::Flat(offset) => offset.clone(),
+        At::Data => return Ok(None),
+    };
+    let scale = offset.linear_in(variable).and_then(|(scale, _)| scale.as_const());
+    Ok(scale.filter(|_| ty.dtype == dtype).and_then(|scale| scale.checked_mul(dtype.size() as i64)))
 }
 
 /// Whether the elements of an operand along a variable are neighbours in memory, or the same.

@@ -81,7 +81,7 @@ impl Emit<'_> {
     }
 
     fn block(&mut self, product: &Product<'_>, columns: (Val, Val), depth: &Depth) -> Result<(), Bug> {
-        let Packed { left: Some(left), right: Some(right), .. } = self.panels[product.root].clone() else {
+        let Packed { left, right: Some(right), .. } = self.panels[product.root].clone() else {
             return Err(Bug::new("schedule", format!("{:?} has no panels", product.node)));
         };
         let (most, vectors) = self.tile_shape();
@@ -129,7 +129,7 @@ impl Emit<'_> {
                 heights.iter().try_for_each(|height| {
                     emit.rows_of_height(height, range, &mut |emit, row, rows| {
                         // A few rows that are left over are read where they stand.
-                        let left = (2 * rows >= most).then(|| emit.panel(&left));
+                        let left = left.as_ref().filter(|_| 2 * rows >= most).map(|left| emit.panel(left));
                         if let Some(left) = &left {
                             emit.pack_left(product, (row, rows), depth, left)?;
                         }

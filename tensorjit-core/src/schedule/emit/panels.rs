@@ -10,7 +10,7 @@ use crate::dim::Dim;
 use crate::graph::NodeId;
 use crate::lanes::{Cmp, Lanes, Prim, Val};
 use crate::loops::Buf;
-use crate::schedule::packing::{LARGE_COLUMNS, LARGE_ROWS, MANY_ROWS, MANY_TERMS, MOST_ROWS, Packing, When};
+use crate::schedule::packing::{LARGE_COLUMNS, LARGE_ROWS, MANY_ROWS, MANY_TERMS, MOST_ROWS, Packing};
 use crate::schedule::roots::{self, Along};
 
 /// A panel: for every term in turn, the elements of all rows or columns of a tile.
@@ -43,7 +43,7 @@ impl<'a> Emit<'a> {
         small: Form<'_, 'a>,
     ) -> Result<(), Bug> {
         let packing = Packing::of(&self.facts, &self.roots[product.root]);
-        if packing.left == When::Never {
+        if !packing.large {
             return small(self, product);
         }
         let mut pays = Holds::Always;
