@@ -22,6 +22,9 @@ pub struct Effort {
     pub seconds: f64,
 }
 
+/// Calls before the first that is measured.
+const WARM: usize = 10;
+
 /// The turns of a contender, spread over the time of all.
 const TURNS: usize = 6;
 
@@ -161,7 +164,8 @@ pub fn measure(
     let here = [(Contender::Tensorjit, workload.ours)].into_iter().chain(workload.peers.iter().copied());
     for (contender, make) in here {
         let ready = make(&inputs).and_then(|mut call| {
-            tensorjit::with_threads(threads, || call.run())?;
+            // The first calls start threads, which make what they need in their own time.
+            tensorjit::with_threads(threads, || (0..WARM).try_for_each(|_| call.run()))?;
             if contender == Contender::Tensorjit {
                 let (count, done) =
                     count(|| tensorjit::with_threads(threads, || (0..10).try_for_each(|_| call.run())));

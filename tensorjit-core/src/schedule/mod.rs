@@ -1,14 +1,16 @@
 //! From the graph to loops: what is fused, what stands in memory, how loops are tiled and vectorised.
 //!
-//! [`roots`] says which nodes are computed by loops, [`fuse`] which of them share loops, [`strips`] which of these loops
-//! run strip by strip, [`steps`] what a scan runs again and again, [`memory`] where values stand, [`alike`] which strips are equal but
+//! [`keep`] says which nodes stand in memory, [`roots`] how they are computed by loops, [`fuse`] which of them share loops,
+//! [`strips`] which of these loops run strip by strip, [`steps`] what a scan runs again and again, [`memory`] where values stand, [`alike`] which strips are equal but
 //! for that; these know nothing of the machine.  [`emit`] makes the loops for a target.
 
 mod cost;
 mod order;
 mod reads;
+mod keep;
 mod roots;
 mod joint;
+mod orient;
 mod fuse;
 pub mod tasks;
 mod strips;
@@ -56,7 +58,7 @@ pub fn schedule<'a>(graph: &'a Graph, states: &[u32], grain: Grain) -> Result<Sc
 fn plan<'a>(graph: Cow<'a, Graph>, states: &[u32], grain: Grain) -> Result<Schedule<'a>, Bug> {
     let mut roots = roots::find(&graph)?;
     joint::find(&graph, &mut roots);
-    roots::orient(&graph, &mut roots)?;
+    orient::orient(&graph, &mut roots)?;
     let groups = fuse::fuse(&graph.facts, &mut roots);
     let (groups, strips) = strips::strips(&graph.facts, &roots, groups, grain);
     let steps = steps::find(&graph, &roots, grain)?;

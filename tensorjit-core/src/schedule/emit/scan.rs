@@ -14,8 +14,8 @@ use crate::lanes::{Lanes, Prim, Val};
 use crate::loops::{Buf, Builder};
 use crate::schedule::Schedule;
 use crate::schedule::fuse::Group;
+use crate::schedule::keep::stored;
 use crate::schedule::reads::{flat, volume};
-use crate::schedule::roots::stored;
 use crate::schedule::steps::Steps;
 
 /// What the steps of a scan work on.
