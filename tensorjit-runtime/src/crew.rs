@@ -22,7 +22,8 @@ const WAKES: usize = 2;
 /// The crew of this program.
 static CREW: Crew = Crew::new();
 
-/// Runs `work` on this thread and, as far as they come while it does, on so many helpers.
+/// Runs `work` on this thread and, as far as they come while it does, on so many helpers.  What it calls are kernels,
+/// which do not unwind: a panic on a helper would be lost.
 pub(crate) fn share(helpers: usize, work: &(dyn Fn() + Sync)) {
     CREW.share(helpers, work);
 }

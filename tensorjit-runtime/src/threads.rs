@@ -29,9 +29,9 @@ thread_local! {
 ///
 /// With 1 (or 0) nothing is shared.  Elsewhere the ambient pool of rayon decides: a thread of a pool shares with that
 /// pool, any other among as many threads as the global one has, which are those of the machine's processors unless
-/// the program or `RAYON_NUM_THREADS` says otherwise.  The results have the same bits for every number of threads.
+/// the program, before its first call, or `RAYON_NUM_THREADS` says otherwise.  The results have the same bits for every number of threads.
 ///
-/// Outside of pools all calls of a program share one crew of helpers.  The first use of a number starts what it lacks
+/// Outside of pools, and where a number was chosen, all calls of a program share one crew of helpers.  The first use of a number starts what it lacks
 /// of them; they then sleep until they are needed, for as long as the program runs.  Where the system refuses
 /// threads, or without the feature `threads`, nothing is shared.
 ///

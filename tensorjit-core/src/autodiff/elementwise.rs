@@ -104,17 +104,16 @@ fn times(site: &mut Site, rule: &Formula, tangent: NodeId, strong: bool) -> Resu
     }
 }
 
-/// The tangent of a node that is `factor` times another; `None` is zero.
+/// The tangent of a node that is `factor` times another.
 pub(super) fn scaled(
     graph: &mut Graph,
     node: NodeId,
     factor: NodeId,
-    tangent: Option<NodeId>,
+    tangent: NodeId,
     flow: &mut Flow,
-) -> Result<Option<NodeId>, Bug> {
-    let Some(tangent) = tangent else { return Ok(None) };
+) -> Result<NodeId, Bug> {
     let (strong, origin) = (is_masked(flow, graph, tangent), graph.origin(node));
-    scale(&mut Site { graph, node, inputs: &[], origin }, factor, tangent, strong).map(Some)
+    scale(&mut Site { graph, node, inputs: &[], origin }, factor, tangent, strong)
 }
 
 /// `derivative * tangent`, strong where the tangent has passed a mask.

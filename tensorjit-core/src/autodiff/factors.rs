@@ -48,15 +48,14 @@ impl Factors {
         (base != id && moving().count() > 1 && moving().any(|input| input != base)).then_some(base)
     }
 
-    /// The derivative of a node by its base.
+    /// The derivative of a node by its base; `None` is zero.
     pub(super) fn factor(
         &mut self,
         graph: &mut Graph,
         id: NodeId,
         flow: &mut Flow,
-    ) -> Result<NodeId, Failure> {
-        let missing = || Bug::new("autodiff", "a factor is missing");
-        let base = *self.bases.get(&id).ok_or_else(missing)?;
+    ) -> Result<Option<NodeId>, Failure> {
+        let base = *self.bases.get(&id).ok_or_else(|| Bug::new("autodiff", "a factor has no base"))?;
         let ty = graph.ty(base).clone();
         let origin = graph.origin(base);
         let ones = Site { graph, node: base, inputs: &[], origin }.full(&ty, 1.0)?;
@@ -64,10 +63,14 @@ impl Factors {
             let inputs = graph.node(node).inputs.clone();
             let factors: Vec<Option<NodeId>> =
                 inputs.iter().map(|input| self.of(*input, base, ones)).collect();
-            let factor = rules::linearize(graph, node, &factors, flow)?.ok_or_else(missing)?;
-            self.found.insert(node, factor);
+            // What does not move with any of its operands has none: `copysign(1, x)`.
+            if factors.iter().any(Option::is_some)
+                && let Some(factor) = rules::linearize(graph, node, &factors, flow)?
+            {
+                self.found.insert(node, factor);
+            }
         }
-        self.found.get(&id).copied().ok_or_else(|| missing().into())
+        Ok(self.found.get(&id).copied())
     }
 
     /// What is already known of the derivative of a node by a base: none where it does not depend on it.

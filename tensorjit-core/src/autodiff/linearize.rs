@@ -53,10 +53,12 @@ pub(super) fn linearize(
             if inputs.iter().any(Option::is_some) {
                 factors.enter(graph, id, &inputs);
                 tangent = match factors.joined(graph, id, &inputs) {
-                    Some(base) => {
-                        let factor = factors.factor(graph, id, &mut flow)?;
-                        elementwise::scaled(graph, id, factor, tangents[base.0 as usize], &mut flow)?
-                    }
+                    Some(base) => match (factors.factor(graph, id, &mut flow)?, tangents[base.0 as usize]) {
+                        (Some(factor), Some(tangent)) => {
+                            Some(elementwise::scaled(graph, id, factor, tangent, &mut flow)?)
+                        }
+                        _ => None,
+                    },
                     None => rules::linearize(graph, id, &inputs, &mut flow)?,
                 };
             }

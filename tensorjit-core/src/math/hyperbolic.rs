@@ -84,7 +84,7 @@ pub fn tanh(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
 pub fn sech(l: &mut dyn Lanes, dtype: DType, x: Val) -> Val {
     let n = &mut Num::new(l, dtype);
     let a = n.abs(x);
-    // Half of the result is the exponential where that is subnormal: it is found doubled.
+    // The exponential is subnormal before twice of it is: what is scaled, last, is the double.
     let a = n.at_most(a, n.pick(106.0, 748.0));
     let minus = n.neg(a);
     let Rounded { biased, n: exponent, r } = n.reduce_ln2_rounded(minus);

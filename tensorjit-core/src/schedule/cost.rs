@@ -6,6 +6,9 @@ use crate::diag::Bug;
 use crate::graph::table::Ew;
 use crate::lanes::{ENTRIES, Lanes, Prim, RepeatBody, Val};
 
+/// An epilogue is made for every register of the tile; a longer one costs more in code than a pass over the cache.
+pub(super) const EPILOGUE_COST: u32 = 12;
+
 /// The rough number of instructions of one element whose operands have these types.
 pub(super) fn cost(function: Ew, operands: &[DType]) -> Result<u32, Bug> {
     let mut count = Count { operations: 0, types: Vec::new() };

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::cost::EPILOGUE_COST;
 use super::reads::At;
 use super::roots::{Kind, Root, variable};
 use crate::dim::Dim;
@@ -74,9 +75,6 @@ pub(super) enum Nest {
 
 /// More roots than this do not share loops: they would run out of registers and of streams.
 const MOST_ROOTS: usize = 24;
-
-/// An epilogue is made for every register of the tile; a longer one costs more in code than a pass over the cache.
-pub(super) const EPILOGUE_COST: u32 = 12;
 
 /// Cuts the roots into groups, in an order in which each group reads only earlier ones.  Folds that are made across
 /// the rows of a group become [`Kind::Across`].

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cost::cost;
-use super::fuse::EPILOGUE_COST;
+use super::cost::{EPILOGUE_COST, cost};
 use super::reads;
 use super::roots::variable;
 use tensorjit_runtime::abi::DType;
@@ -112,6 +111,7 @@ impl Costs {
             }
             Op::Elementwise(function) => {
                 self.keep_factor(graph, node);
+                // What has been kept costs nothing here any more.
                 self.cost[i] = inputs.iter().map(|id| self.cost[id.0 as usize]).fold(0, u32::saturating_add);
                 let operands: Vec<DType> = inputs.iter().map(|id| graph.ty(*id).dtype).collect();
                 self.cost[i] = self.cost[i].saturating_add(cost(*function, &operands)?);
@@ -164,8 +164,8 @@ impl Costs {
         }
     }
 
-    /// What multiplies a product and costs more than an epilogue may is computed before, with what it is made of, so
-    /// that the product is not read again for it.
+    /// What multiplies a product, and costs with this more than an epilogue may, is computed before, with what it is
+    /// made of, so that the product is not read again for it.
     fn keep_factor(&mut self, graph: &Graph, node: NodeId) {
         let node = graph.node(node);
         let (Op::Elementwise(Ew::Mul | Ew::Dmul), [a, b]) = (&node.op, node.inputs.as_slice()) else {

@@ -154,7 +154,7 @@ pub(super) static SECH: Row = Row {
     doc: "The hyperbolic secant, `1 / cosh(x)`.",
     operands: &[operand("x", -3.0, 3.0)],
     types: TypeRule::Float,
-    // The cosine would overflow where this does not vanish yet.
+    // The hyperbolic cosine would overflow where this does not vanish yet.
     eval: Eval::Float(|x| {
         let e = libm::exp(-x[0].abs());
         2.0 * e / (1.0 + e * e)

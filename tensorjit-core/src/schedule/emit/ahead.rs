@@ -171,7 +171,7 @@ mod tests {
     ];
 
     /// How many buffers of the arena a kernel writes to.
-    fn panels(kernel: &str) -> usize {
+    fn written_in_arena(kernel: &str) -> usize {
         let names = kernel.lines().filter_map(|line| line.trim().split_once(": f32 arena "));
         names.filter(|(name, _)| kernel.contains(&format!("store {name}["))).count()
     }
@@ -182,7 +182,7 @@ mod tests {
             for (level, kernel) in emitted(text) {
                 assert_eq!(kernel.contains("prefetch"), asks, "{level:?} of {text}");
                 if level == Level::X86V4 {
-                    assert_eq!(panels(&kernel), packed, "panels of {text}");
+                    assert_eq!(written_in_arena(&kernel), packed, "panels of {text}");
                 }
             }
         }

@@ -5,6 +5,8 @@
 //! for fewer lines at a time and gets them sooner.  What is near is read in wide vectors.  Each lane folds
 //! the same elements either way.
 
+use std::mem;
+
 use super::Emit;
 use super::fold::Fold;
 use super::holds::Holds;
@@ -47,12 +49,14 @@ impl<'a> Emit<'a> {
             Holds::Always => self.reading_far(body),
             Holds::Never => body(self),
             Holds::If(far) => {
+                let memo = mem::take(&mut self.memo);
                 self.b.open_branch(far);
                 self.reading_far(body)?;
                 self.b.otherwise(Vec::new());
                 self.memo.clear();
                 body(self)?;
                 self.b.close_branch(Vec::new());
+                self.memo = memo;
                 Ok(())
             }
         }

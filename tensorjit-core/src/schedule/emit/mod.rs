@@ -250,6 +250,7 @@ impl Emit<'_> {
     fn group(&mut self, group: &Group, prefix: &[Dim]) -> Result<(), Bug> {
         self.bound.clear();
         self.memo.clear();
+        self.row.clear();
         self.pin_results(group);
         match group.nest {
             Nest::Product => self.product(&group.stages[0], group.portion, prefix),

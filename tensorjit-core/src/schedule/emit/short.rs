@@ -117,7 +117,8 @@ impl<'a> Emit<'a> {
         if !several {
             return Some((extent, vec![path(0), path(register.into())]));
         }
-        let cost: u32 = group.roots().map(|root| self.roots[root].cost + 1).sum();
+        let costs = group.roots().map(|root| self.roots[root].cost);
+        let cost = costs.fold(0_u32, |sum, cost| sum.saturating_add(cost).saturating_add(1));
         let powers = (0..=register.trailing_zeros()).map(|power| path(1 << power));
         let registers = (2..=MOST_REGISTERS.min(MOST_OPERATIONS / cost)).map(|count| {
             let unless = self.beyond.filter(|_| count > MOST_BEYOND);
