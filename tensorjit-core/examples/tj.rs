@@ -195,7 +195,8 @@ fn run(options: &Options, function: &CheckedFunction, program: &Program) -> Resu
             for (e, f) in expected.elements.iter().zip(&found.elements) {
                 let (x, y) = (e.scalar.to_f64(), f.scalar.to_f64());
                 if x != y && !(x.is_nan() && y.is_nan()) {
-                    worst = worst.max((x - y).abs() / e.error.max(f64::MIN_POSITIVE));
+                    let ratio = (x - y).abs() / e.error.max(f64::MIN_POSITIVE);
+                    worst = if ratio.is_nan() { f64::INFINITY } else { worst.max(ratio) };
                 }
             }
             println!("{}: {level:?} output {i}: {worst:.2} of the oracle's error bound", function.name);
