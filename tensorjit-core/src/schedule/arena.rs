@@ -261,10 +261,12 @@ mod tests {
         let (offsets, bytes) = placed(&chain);
         assert_eq!(offsets, [twice.clone(), kib(0), twice.clone(), kib(0)]);
         assert_eq!(bytes, &m() * &Dim::constant(3));
-        // At the sample `N` fits below, but it may be greater than `M`.
+        // At the sample `N` fits between the others as `M` does, but it may be greater.
         let n = &Dim::sym(Sym(1)) * &Dim::constant(64);
-        let (offsets, _) = placed(&[(m(), 0, 1), (twice.clone(), 1, 2), (n, 2, 3), (m(), 0, 2)]);
-        assert_eq!(offsets[2], &m() * &Dim::constant(3));
+        for (size, expected) in [(m(), kib(1)), (n, &kib(2) + &m())] {
+            let (offsets, _) = placed(&[(kib(1), 0, 5), (m(), 0, 3), (kib(1), 3, 5), (size, 4, 5)]);
+            assert_eq!(offsets, [kib(0), kib(1), &kib(1) + &m(), expected]);
+        }
     }
 
     #[test]

@@ -107,6 +107,26 @@ fn constants_are_what_they_are() {
 }
 
 #[test]
+fn loops_with_other_steps_are_others() {
+    let mut k = Sketch::new();
+    let [a, b] = [0, 1].map(|number| k.arg(DType::F32, number));
+    let (zero, n) = (k.int(DType::I64, 0), k.symbol(0));
+    for step in [4, 8, 4] {
+        k.repeat((zero, n, 1), &[], |k, _, _| {
+            k.repeat((zero, n, step), &[], |k, index, _| {
+                let x = k.load(a, index, 4, None);
+                k.store(b, index, x, None);
+                Vec::new()
+            });
+            Vec::new()
+        });
+    }
+    let parts = shared(k.finish());
+    let (runs, loops) = runs(&parts.entry);
+    assert_eq!((parts.parts.len(), runs.len(), loops), (1, 2, 1), "{}", parts.entry);
+}
+
+#[test]
 fn vectors_are_made_anew_and_never_handed_over() {
     let mut k = Sketch::new();
     let [a, b] = [0, 1].map(|number| k.arg(DType::F32, number));
