@@ -9,7 +9,7 @@ use crate::arg::Element;
 use crate::leaves::Leaves;
 use crate::outputs::Output;
 
-/// Names what takes results of the usual types and ranks.
+/// What takes results of the usual types and ranks: whose address is asked for is compiled here.
 #[doc(hidden)]
 pub fn results() -> [usize; 12] {
     fn take<T: Element, D: Dimension>() -> usize {
@@ -32,7 +32,7 @@ pub fn results() -> [usize; 12] {
     ]
 }
 
-/// Names what structs do with leaves of the usual types and ranks.
+/// What structs do with leaves of the usual types and ranks, likewise.
 #[doc(hidden)]
 pub fn leaves() -> [[usize; 3]; 4] {
     fn leaf<T: Element + Default, const N: usize>() -> [usize; 3]

@@ -25,15 +25,13 @@ pub(super) struct Factors {
 }
 
 impl Factors {
-    /// Takes note of a node that has a tangent; the next ones that depend on a variable itself begin anew.
+    /// Takes note of a node that has tangents among its operands: its base is theirs, where they have one.
     pub(super) fn enter(&mut self, graph: &Graph, id: NodeId, tangents: &[Option<NodeId>]) {
-        let mut bases = self.bases_of(graph, id, tangents);
-        let base = match (bases.next(), bases.next()) {
-            (Some(base), None) if is_smooth(graph, id, tangents) => base,
-            _ => id,
-        };
-        drop(bases);
-        self.bases.insert(id, base);
+        let base_of = |input| self.bases.get(&input).copied().unwrap_or(input);
+        let mut bases = moving(graph, id, tangents).map(base_of);
+        let first = bases.next();
+        let shared = first.filter(|first| bases.all(|base| base == *first) && is_smooth(graph, id, tangents));
+        self.bases.insert(id, shared.unwrap_or(id));
     }
 
     /// Makes a node the base of what follows.
@@ -88,19 +86,6 @@ impl Factors {
             }
         }
         found
-    }
-
-    /// The bases of the operands that have tangents, each once.
-    fn bases_of(
-        &self,
-        graph: &Graph,
-        id: NodeId,
-        tangents: &[Option<NodeId>],
-    ) -> impl Iterator<Item = NodeId> {
-        let bases: BTreeSet<NodeId> = moving(graph, id, tangents)
-            .map(|input| self.bases.get(&input).copied().unwrap_or(input))
-            .collect();
-        bases.into_iter()
     }
 }
 

@@ -89,7 +89,7 @@ pub enum Place {
         memory: u32,
     },
     /// So many bytes on the stack, aligned to 64, of whatever function touches it.  Each task and each part has its
-    /// own, and nothing stands there from one to another, nor from one loop without results to what follows it.
+    /// own, and nothing stands there from one to another, nor passes into or out of a loop without results.
     Stack(u32),
 }
 
