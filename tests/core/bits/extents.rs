@@ -3,7 +3,7 @@
 use super::{Compiled, assert_equal};
 
 /// Functions of the symbols `M`, `N` and `K`.
-pub(super) const FUNCTIONS: [&str; 20] = [
+pub(super) const FUNCTIONS: [&str; 21] = [
     "pub fn chain<M, N, K>(x: f32[M, N], y: f32[N]) -> f32[M, N] { tanh(exp(x) * y + sin(x)) / (square(y) + 1.5) }",
     "pub fn rows<M, N, K>(x: f32[M, N]) -> (f32[M], f32[M], f32[M]) { (sum(x, axis = 1), prod(x + 1, axis = 1), max(x, axis = 1)) }",
     "pub fn columns<M, N, K>(x: f32[M, N]) -> (f32[N], f32[N]) { (sum(exp(x), axis = 0), min(x, axis = 0)) }",
@@ -23,6 +23,7 @@ pub(super) const FUNCTIONS: [&str; 20] = [
     "pub fn positions<M, N, K>(x: f32[M, N]) -> (f32[M], i64[N]) { (sum(x * arange(N), axis = 1), sum((x > 0) as i64, axis = 0)) }",
     "pub fn moved<M, N, K>(x: f32[M, N]) -> (f32[N + 2], f32) { (sum(pad(x, 1), axis = 0), sum(transpose(concat([x, x]))[.., ..;2])) }",
     "pub fn scattered<M, N, K>(t: f64[8, N], i: i64[M], w: f64[M, N]) -> f64[8, N] { grad(sum(t[i] * w), t) }",
+    "pub fn orders<M, N, K>(x: f32[M, N], y: f64[M, N]) -> (i64[M, N], f64[M, N], i64[M, N]) { (argsort(x), sort(y), argsort(trunc(4 * x), axis = 0)) }",
     "pub fn matrices<M, N, K>(a: f64[N, N], b: f64[N, M]) -> (f64[N, N], f64[N, M], f64, f64[N, N]) { let p = a @ transpose(a) + eye(N); let d = sum(square(solve(p, b))); (cholesky(p), triangular_solve(p, b), det(a), grad(d, a)) }",
 ];
 

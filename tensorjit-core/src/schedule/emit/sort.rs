@@ -1,8 +1,10 @@
 //! Sorting: each element becomes an integer key of the same order, and keys are sorted by their digits.
 //!
-//! From the last digit to the first all elements are dealt out by their digit, in order, so that equal keys stay in
-//! order.  A short row is sorted by counting, for each element, those that come before it, all lanes at once.  Both
-//! give the same indices.
+//! A short row is sorted by counting, for each element, those that come before it, all lanes at once.  Longer ones go
+//! through a network of comparisons (`network`), and long ones are dealt out by their digits, from the last to the first,
+//! in order, so that equal keys stay in order.  All give the same indices.
+
+mod network;
 
 use super::tasks::Range;
 use super::{Emit, Var};
@@ -20,19 +22,18 @@ use tensorjit_runtime::abi::DType;
 /// Values of a digit, of one byte.
 const DIGITS: i64 = 256;
 
-/// Rows up to this length are sorted by counting.
-const SHORT: i64 = 64;
-
 /// The type of the keys of elements: integers of the same width or of 32 bits.
 pub(in crate::schedule) fn key_type(dtype: DType) -> DType {
     if dtype.size() == 8 { DType::I64 } else { DType::I32 }
 }
 
-/// Bytes of the memory that sorting a row takes: the keys twice, the indices twice, and how many keys have a digit,
-/// each with its element type.
+/// Bytes of the memory that sorting a row takes: the keys twice, the indices twice, each in whole blocks of a network, and
+/// how many keys have a digit; with their element types.
 pub(in crate::schedule) fn space(dtype: DType, extent: &Dim) -> Vec<(DType, Dim)> {
     let key = key_type(dtype);
-    let row = |dtype: DType| (dtype, extent * &Dim::constant(dtype.size() as i64));
+    let block = Dim::constant(network::MOST);
+    let extent = &extent.ceil_div(&block) * &block;
+    let row = |dtype: DType| (dtype, &extent * &Dim::constant(dtype.size() as i64));
     let counts = Dim::constant(DIGITS * key.size() as i64 * DType::I64.size() as i64);
     vec![row(key), row(key), row(DType::I64), row(DType::I64), (DType::I64, counts)]
 }
@@ -107,21 +108,38 @@ impl<'a> Emit<'a> {
         for (buf, _) in sorting.keys.into_iter().chain(sorting.indices).chain([sorting.counts]) {
             self.b.pin(buf);
         }
-        self.keys(sorting, extent, at)?;
-        match extent.as_const() {
-            Some(extent_now) if extent_now <= SHORT => self.by_counting(sorting, extent, at),
-            Some(_) => self.by_digits(sorting, extent, at),
-            None => {
-                let (count, short) = (self.scalar_index(extent)?, self.int(SHORT));
-                let is_short = self.b.prim(Prim::Cmp(Cmp::Le), &[count, short]);
-                self.b.open_branch(is_short);
-                self.by_counting(sorting, extent, at)?;
-                self.b.otherwise(Vec::new());
-                self.by_digits(sorting, extent, at)?;
-                self.b.close_branch(Vec::new());
-                Ok(())
+        let [short, medium] = self.sorted_otherwise(sorting.key);
+        self.up_to(extent, short, &mut |emit, is_short| {
+            if is_short {
+                return emit.by_counting(sorting, extent, at);
             }
+            emit.up_to(extent, medium, &mut |emit, is_medium| match is_medium {
+                true => emit.by_network(sorting, extent, at),
+                false => emit.by_digits(sorting, extent, at),
+            })
+        })
+    }
+
+    /// Emits `body` for an extent of at most `most` elements, for one of more, or both and a branch.
+    fn up_to(
+        &mut self,
+        extent: &Dim,
+        most: i64,
+        body: &mut dyn FnMut(&mut Self, bool) -> Result<(), Bug>,
+    ) -> Result<(), Bug> {
+        match self.range_of(extent) {
+            (_, Some(greatest)) if greatest <= most => return body(self, true),
+            (Some(least), _) if least > most => return body(self, false),
+            _ => {}
         }
+        let (count, bound) = (self.scalar_index(extent)?, self.int(most));
+        let is_less = self.b.prim(Prim::Cmp(Cmp::Le), &[count, bound]);
+        self.b.open_branch(is_less);
+        body(self, true)?;
+        self.b.otherwise(Vec::new());
+        body(self, false)?;
+        self.b.close_branch(Vec::new());
+        Ok(())
     }
 
     /// Stores the key of every element of the row.
@@ -202,6 +220,7 @@ impl<'a> Emit<'a> {
     }
 
     fn by_counting(&mut self, sorting: Sorting<'a>, extent: &Dim, at: &[Dim]) -> Result<(), Bug> {
+        self.keys(sorting, extent, at)?;
         let (keys, start) = sorting.keys[0];
         let (ranks, rank_start) = sorting.indices[0];
         let key = sorting.key;
@@ -242,6 +261,7 @@ impl<'a> Emit<'a> {
     }
 
     fn by_digits(&mut self, sorting: Sorting<'a>, extent: &Dim, at: &[Dim]) -> Result<(), Bug> {
+        self.keys(sorting, extent, at)?;
         let passes = sorting.key.size();
         self.count_digits(sorting, extent)?;
         for pass in 0..passes {
