@@ -11,8 +11,8 @@ use crate::diag::Bug;
 use crate::dim::Dim;
 use crate::graph::{NodeId, Op};
 use crate::loops::{Buf, LINE};
-use crate::schedule::reads::{self, At, Found};
-use crate::schedule::roots::{self, Root, variable};
+use crate::schedule::reads::{self, At, Found, Read};
+use crate::schedule::roots::{self, variable};
 
 /// Sums of fewer terms are done about when memory could answer, and belong to products that the cache holds.
 const LEAST_TERMS: i64 = 65;
@@ -75,7 +75,7 @@ impl Emit<'_> {
             places.extend(written.map(|home| (home.buf, self.offset(&home, shape, at))));
         }
         for root in product.epilogue {
-            places.extend(self.read_at(&self.roots[*root], at));
+            places.extend(self.places_of(&self.roots[*root].reads, at));
         }
         places
     }
@@ -125,7 +125,7 @@ impl Emit<'_> {
     }
 
     /// Where an element of what stands in memory is.
-    fn place_of(&self, leaf: NodeId, at: &[Dim]) -> Option<(Buf, Dim)> {
+    pub(super) fn place_of(&self, leaf: NodeId, at: &[Dim]) -> Option<(Buf, Dim)> {
         let shape = &self.graph.ty(leaf).shape;
         match (&self.graph.node(leaf).op, self.stored.get(&leaf)) {
             (_, Some(stored)) => Some((stored.buf, self.offset(stored, shape, at))),
@@ -134,18 +134,18 @@ impl Emit<'_> {
         }
     }
 
-    /// What stands in memory of what an element of a map reads, as far as indices alone say where.
-    fn read_at(&self, root: &Root, at: &[Dim]) -> Vec<(Buf, Dim)> {
+    /// What stands in memory of what an element at an index reads, as far as indices alone say where.
+    pub(super) fn places_of(&self, reads: &[Read], at: &[Dim]) -> Vec<(Buf, Dim)> {
         let index = |dim: &Dim| {
             dim.substitute(&|sym| {
                 (0..at.len()).find(|axis| variable(*axis) == Dim::sym(sym)).map(|axis| at[axis].clone())
             })
         };
-        let place = |(leaf, read): &(NodeId, At)| match read {
+        let place = |(leaf, read): &Read| match read {
             At::Axes(at) => self.place_of(*leaf, &at.iter().map(index).collect::<Vec<_>>()),
             At::Flat(_) | At::Data => None,
         };
-        root.reads.iter().filter_map(place).collect()
+        reads.iter().filter_map(place).collect()
     }
 }
 

@@ -271,6 +271,7 @@ impl<'a> Emit<'a> {
                 });
             }
         }
+        self.ask_for_next_row(at)?;
         self.flush()?;
         Ok(next)
     }

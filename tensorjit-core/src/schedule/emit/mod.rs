@@ -3,6 +3,7 @@
 mod across;
 mod ahead;
 mod blocks;
+mod coming;
 mod cumulate;
 mod factor;
 mod far;
@@ -147,6 +148,8 @@ struct Emit<'a> {
     beyond: Option<Val>,
     /// Whether the group at hand does nothing but read what the near caches do not hold.
     reads_far: bool,
+    /// What the stage at hand asks for of the next row.
+    asked: coming::Asked,
     /// Of the loop at hand, where it streams.
     streaming: Option<stream::Streaming>,
     /// The tile being made of maps that turn an operand.
@@ -229,6 +232,7 @@ impl<'a> Emit<'a> {
             several: None,
             beyond: None,
             reads_far: false,
+            asked: coming::Asked::default(),
             streaming: None,
             turning: None,
             computing: None,

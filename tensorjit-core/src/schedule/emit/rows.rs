@@ -1,6 +1,7 @@
 //! Loops over rows, and the stages of a row.
 
 use super::Emit;
+use super::coming::Asked;
 use super::tasks::{Part, Range};
 use crate::diag::Bug;
 use crate::dim::{Dim, Sym};
@@ -136,15 +137,18 @@ impl<'a> Emit<'a> {
 
     pub(super) fn stages(&mut self, group: &Group, at: &[Dim]) -> Result<(), Bug> {
         self.row.clear();
-        for stage in &group.stages {
+        let asked = self.asked_by_stages(group);
+        for (stage, asked) in group.stages.iter().zip(asked) {
             for root in stage {
                 if let Some(stored) = self.stored.get(&self.roots[*root].node) {
                     self.b.pin(stored.buf);
                 }
             }
             self.memo.clear();
+            self.asked = asked;
             self.stage(group, stage, at)?;
         }
+        self.asked = Asked::default();
         Ok(())
     }
 
@@ -175,6 +179,7 @@ impl<'a> Emit<'a> {
             [] if folded => self.fold_stage(stage, at, by_lanes),
             [] => {
                 stage.iter().try_for_each(|root| self.compute(*root, at))?;
+                self.ask_for_next_row(at)?;
                 self.flush()
             }
             [extent] if !by_lanes && self.lanes == 1 => {
