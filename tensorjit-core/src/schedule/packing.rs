@@ -19,8 +19,8 @@ pub(super) enum When {
     Always,
 }
 
-/// From how many rows on a product is large.
-pub(super) const LARGE_ROWS: i64 = 48;
+/// From how many rows on a product is large: even tiles of so many have at least 12 of 14 rows, or 5 of 6.
+pub(super) const LARGE_ROWS: i64 = 72;
 
 /// From how many columns on a product is large.
 pub(super) const LARGE_COLUMNS: i64 = 128;
@@ -31,7 +31,7 @@ pub(super) const MANY_ROWS: i64 = 512;
 pub(super) const MANY_TERMS: i64 = 1000;
 
 /// Columns of a block: a multiple of the columns of a tile at any level.
-pub(super) const BLOCK_COLUMNS: i64 = 512;
+pub(super) const BLOCK_COLUMNS: i64 = 1024;
 
 /// Bytes of the terms of an element's sum that one block adds: the rows of a tile stay in the first cache, and the
 /// terms of any type are whole chains.
@@ -67,6 +67,9 @@ pub(super) struct Packing {
     /// The most terms that a block adds, where that may not be all: of a large product, and where the right operand is
     /// packed.
     pub(super) block_terms: Option<i64>,
+    /// The terms from one row of the left operand's panel to the next, where rows are copied as they are: those of the
+    /// rows of a tile do not compete for the same lines of the cache.
+    pub(super) row_terms: Option<i64>,
 }
 
 impl Packing {
@@ -90,7 +93,10 @@ impl Packing {
             && extents[rank..].iter().any(|extent| !extent.is(1))
             && facts.range(&terms).1.is_none_or(|terms| terms > most);
         let block_terms = ((large || right == When::Always) && cut).then_some(most);
-        Packing { large, left, right, columns, terms, block_terms }
+        let bound = block_terms.or(facts.range(&terms).1).filter(|_| root.along[0] == Along::Terms);
+        let row_terms = bound
+            .map(|terms| (terms.max(0) as u64).next_multiple_of(PANEL_TERMS as u64) as i64 + PANEL_TERMS);
+        Packing { large, left, right, columns, terms, block_terms, row_terms }
     }
 
     /// 1 where a call's product may be large, else 0: the panels of one that is not take no memory.
@@ -126,8 +132,9 @@ impl Packing {
             Some(most) => self.terms.minimum(&Dim::constant(most)),
             None => self.terms.clone(),
         };
+        let row = self.row_terms.map_or_else(|| terms.clone(), Dim::constant);
         let left = (self.left != When::Never)
-            .then(|| &(&(&terms * &Dim::constant(MOST_ROWS.into())) * &bytes) + &slack);
+            .then(|| &(&(&row * &Dim::constant(MOST_ROWS.into())) * &bytes) + &slack);
         // Of a tile the most that there can be: the formula is one of many factors already.
         let tile_terms = self.block_terms.map_or_else(|| self.terms.clone(), Dim::constant);
         let tile = (self.right == When::Always).then(|| &tile_terms * &Dim::constant(TILE_COLUMN_BYTES));

@@ -14,7 +14,11 @@ use crate::lanes::{Cmp, Lanes, Prim, Val};
 use crate::schedule::fuse::Portion;
 use crate::schedule::memory::Sums;
 use crate::schedule::packing::{BLOCK_COLUMNS, Packing, panel_terms};
+use crate::schedule::roots::Along;
 use crate::schedule::tasks::{PACKING_BYTE, PIECE, PRODUCT_BYTE};
+
+/// Panels that a row of the right operand fills at once.
+const PACKED_PANELS: u32 = 4;
 
 impl Emit<'_> {
     /// A product in blocks.
@@ -84,23 +88,26 @@ impl Emit<'_> {
         let Packed { left, right: Some(right), .. } = self.panels[product.root].clone() else {
             return Err(Bug::new("schedule", format!("{:?} has no panels", product.node)));
         };
-        let (most, vectors) = self.tile_shape();
+        let vectors = self.tile_shape().1;
         let volume = self.scalar_index(&depth.count)?;
         let apart = self.scalar_index(&panel_terms(&depth.count))?;
         // Panels lie one behind the other, each as wide as its columns.  What a task packs alone is its own.
-        let block = match self.task {
-            Some(_) => self.panel(&right),
-            None => Panels { buf: right.buf, start: Dim::default() },
+        let (buf, begin) = match self.task {
+            Some(_) => (right.buf, self.offset(&right, &[], &[])),
+            None => (right.buf, Dim::default()),
         };
-        let panel = |emit: &mut Self, first: Val| {
+        let panel = |emit: &mut Self, first: Val, width: i64| {
             let before = emit.b.prim(Prim::Sub, &[first, columns.0]);
             let start = emit.b.prim(Prim::Mul, &[before, apart]);
             let start = Dim::sym(emit.fresh(Var::Scalar(start)));
-            Panels { buf: block.buf, start: &block.start + &start }
+            Panels { buf, start: &begin + &start, steps: [width, 1] }
         };
+        // Of columns that are neighbours in memory a row fills several panels while its page is at hand.
+        let is_own = self.roots[product.root].along[1] == Along::Own;
+        let packed = if is_own { PACKED_PANELS * vectors } else { vectors };
         let span = self.b.prim(Prim::Sub, &[columns.1, columns.0]);
         let elements = self.b.prim(Prim::Mul, &[span, volume]);
-        self.b.pin(block.buf);
+        self.b.pin(buf);
         let piece = self.int(PIECE);
         let pieces = self.quotient_up(span, piece);
         self.part_of_product(product, pieces, (elements, PACKING_BYTE), &mut |emit, range| {
@@ -112,29 +119,34 @@ impl Emit<'_> {
                 }
                 None => columns,
             };
-            emit.column_loops(product, columns, vectors, &mut |emit, columns| {
-                let panel = panel(emit, columns.first);
-                emit.pack_right(product, columns, depth, &panel)
+            emit.column_loops(product, columns, packed, &mut |emit, columns| {
+                let (all, width) = (columns.width(), i64::from(vectors * columns.lanes));
+                let mut panels = Vec::new();
+                for before in (0..all).step_by(width as usize) {
+                    let distance = emit.int(before);
+                    let first = emit.b.prim(Prim::Add, &[columns.first, distance]);
+                    panels.push(panel(emit, first, width.min(all - before)));
+                }
+                emit.pack_right(product, columns, depth, &panels)
             })
         })?;
-        self.b.pin(block.buf);
+        self.b.pin(buf);
         let units = self.row_units(product)?;
         let rows = self.scalar_index(&product.extent(product.rows))?;
         let sums = self.b.prim(Prim::Mul, &[rows, elements]);
-        // Rows that are left over are few beside the others: few heights of tiles will do.
-        let heights = self.heights(product, most, most.next_power_of_two() / 4);
+        let heights = self.heights(product)?;
         self.part_of_product(product, units, (sums, PRODUCT_BYTE), &mut |emit, range| {
             let range = emit.rows_of_units(product, range)?;
             emit.beside(product, &mut |emit, product| {
                 heights.iter().try_for_each(|height| {
-                    emit.rows_of_height(height, range, &mut |emit, row, rows| {
+                    emit.rows_of_height(*height, range, &mut |emit, row, rows| {
                         // A few rows that are left over are read where they stand.
-                        let left = left.as_ref().filter(|_| 2 * rows >= most).map(|left| emit.panel(left));
+                        let left = left.as_ref().map(|left| emit.left_panel(product, left, rows));
                         if let Some(left) = &left {
                             emit.pack_left(product, (row, rows), depth, left)?;
                         }
                         emit.column_loops(product, columns, vectors, &mut |emit, columns| {
-                            let (left, right) = (left.as_ref(), panel(emit, columns.first));
+                            let (left, right) = (left.as_ref(), panel(emit, columns.first, columns.width()));
                             emit.tile(product, &Tile { columns, row, rows, depth, left, right: Some(&right) })
                         })
                     })

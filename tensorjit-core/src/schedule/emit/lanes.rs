@@ -60,14 +60,35 @@ impl<'a> Emit<'a> {
         (least, most): (i64, i64),
         body: &mut dyn FnMut(&mut Self) -> Result<(), Bug>,
     ) -> Result<(), Bug> {
-        let outer = self.facts.clone();
         let found = self.found.replace((extent.clone(), least, most));
-        for (relation, bound) in [(Relation::Ge, least), (Relation::Le, most)] {
-            let (left, right) = (extent.clone(), Dim::constant(bound));
-            self.facts.to_mut().conditions.push(Condition { left, relation, right });
+        self.where_holds(extent, &[(Relation::Ge, least), (Relation::Le, most)], body)?;
+        self.found = found;
+        Ok(())
+    }
+
+    /// Runs `body` where the code has found out that `extent` is at least `least`.
+    pub(super) fn at_least(
+        &mut self,
+        extent: &Dim,
+        least: i64,
+        body: &mut dyn FnMut(&mut Self) -> Result<(), Bug>,
+    ) -> Result<(), Bug> {
+        self.where_holds(extent, &[(Relation::Ge, least)], body)
+    }
+
+    fn where_holds(
+        &mut self,
+        extent: &Dim,
+        bounds: &[(Relation, i64)],
+        body: &mut dyn FnMut(&mut Self) -> Result<(), Bug>,
+    ) -> Result<(), Bug> {
+        let outer = self.facts.clone();
+        for (relation, bound) in bounds {
+            let (left, right) = (extent.clone(), Dim::constant(*bound));
+            self.facts.to_mut().conditions.push(Condition { left, relation: *relation, right });
         }
         body(self)?;
-        (self.facts, self.found) = (outer, found);
+        self.facts = outer;
         Ok(())
     }
 

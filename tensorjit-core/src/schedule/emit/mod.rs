@@ -8,6 +8,7 @@ mod cumulate;
 mod factor;
 mod far;
 mod fold;
+mod heights;
 mod holds;
 mod index;
 mod lanes;

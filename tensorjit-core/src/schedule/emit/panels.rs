@@ -4,7 +4,7 @@ use super::holds::Holds;
 use super::product::Product;
 use super::tile::{Columns, Depth};
 use super::walk::Run;
-use super::{Emit, Var};
+use super::{Emit, Stored, Var};
 use crate::diag::Bug;
 use crate::dim::Dim;
 use crate::graph::NodeId;
@@ -13,18 +13,20 @@ use crate::loops::Buf;
 use crate::schedule::packing::{LARGE_COLUMNS, LARGE_ROWS, MANY_ROWS, MANY_TERMS, MOST_ROWS, Packing};
 use crate::schedule::roots::{self, Along};
 
-/// A panel: for every term in turn, the elements of all rows or columns of a tile.
+/// A panel: the elements of all rows or columns of a tile, of every term.
 pub(super) struct Panels {
     pub(super) buf: Buf,
     /// Where it begins.
     pub(super) start: Dim,
+    /// From one term to the next, and from one row or column to the next.
+    pub(super) steps: [i64; 2],
 }
 
 impl Panels {
-    /// Where an element of a term stands, if each term has `width` of them.
-    pub(super) fn offset(&self, term: &Dim, width: usize, element: usize) -> Dim {
-        let width = Dim::constant(width as i64);
-        &(&self.start + &(term * &width)) + &Dim::constant(element as i64)
+    /// Where the element of a term and of a row or column stands.
+    pub(super) fn offset(&self, term: &Dim, element: usize) -> Dim {
+        let [terms, elements] = self.steps;
+        &(&self.start + &(term * &Dim::constant(terms))) + &Dim::constant(element as i64 * elements)
     }
 }
 
@@ -59,7 +61,8 @@ impl<'a> Emit<'a> {
         };
         let memo = std::mem::take(&mut self.memo);
         self.b.open_branch(condition);
-        large(self, product)?;
+        let rows = product.extent(product.rows);
+        self.at_least(&rows, LARGE_ROWS, &mut |emit| large(emit, product))?;
         self.b.otherwise(Vec::new());
         self.memo.clear();
         small(self, product)?;
@@ -81,6 +84,12 @@ impl<'a> Emit<'a> {
         Ok(self.either(rows, terms))
     }
 
+    /// The panel of some rows of the left operand.
+    pub(super) fn left_panel(&self, product: &Product<'_>, stored: &Stored, rows: u32) -> Panels {
+        let row_terms = Packing::of(&self.facts, &self.roots[product.root]).row_terms;
+        self.panel(stored, row_terms.map_or([rows.into(), 1], |terms| [1, terms]))
+    }
+
     /// Copies rows of the left operand into a panel.
     pub(super) fn pack_left(
         &mut self,
@@ -99,12 +108,8 @@ impl<'a> Emit<'a> {
             at.extend_from_slice(term);
             roots::elements(emit.graph, product.node, &at).swap_remove(0)
         };
-        let width = rows as usize;
         match self.roots[product.root].along[0] {
-            Along::Terms if self.has_masks() => {
-                let lanes: Vec<Dim> = (0..width).map(|i| &row + &Dim::constant(i as i64)).collect();
-                self.pack_transposed(product, &lanes, depth, panel, &element)?;
-            }
+            Along::Terms => self.pack_rows(product, (&row, rows), depth, panel, &element)?,
             Along::Own if self.has_masks() => {
                 let lanes = self.register_lanes(self.roots[product.root].lane_bytes);
                 let starts: Vec<u32> = (0..rows).step_by(lanes as usize).collect();
@@ -125,8 +130,7 @@ impl<'a> Emit<'a> {
                             let value = emit.value(operand, &at)?;
                             let value = emit.b.splat(value, lanes);
                             // What is stored too much is overwritten by the next term.
-                            let offset = panel.offset(position, width, *start as usize);
-                            let offset = emit.scalar_index(&offset)?;
+                            let offset = emit.scalar_index(&panel.offset(position, *start as usize))?;
                             emit.b.store(panel.buf, offset, value, None);
                         }
                         emit.tail = None;
@@ -137,11 +141,11 @@ impl<'a> Emit<'a> {
             _ => {
                 self.with_lanes(1, None, &mut |emit| {
                     emit.all_terms(depth, &mut |emit, term, position| {
-                        for i in 0..width {
-                            let row = &row + &Dim::constant(i as i64);
+                        for i in 0..rows {
+                            let row = &row + &Dim::constant(i.into());
                             let (operand, at) = element(emit, &row, term);
                             let value = emit.value(operand, &at)?;
-                            emit.store_at(panel.buf, &panel.offset(position, width, i), value)?;
+                            emit.store_at(panel.buf, &panel.offset(position, i as usize), value)?;
                         }
                         Ok(())
                     })
@@ -152,15 +156,48 @@ impl<'a> Emit<'a> {
         Ok(())
     }
 
-    /// Copies columns of the right operand into a panel.
+    /// Copies rows whose neighbours in memory are terms, one after another and as they are.
+    ///
+    /// The last vector of a row reaches beyond its terms, no farther than the next row begins.
+    fn pack_rows(
+        &mut self,
+        product: &Product<'_>,
+        (first, rows): (&Dim, u32),
+        depth: &Depth,
+        panel: &Panels,
+        element: Element<'_, 'a>,
+    ) -> Result<(), Bug> {
+        let lanes = self.register_lanes(self.roots[product.root].lane_bytes);
+        self.scalar_loop(&Dim::constant(rows.into()), &[], &mut |emit, number, _| {
+            let number = Dim::sym(number);
+            let (row, start) = (first + &number, &panel.start + &(&number * &Dim::constant(panel.steps[1])));
+            emit.term_runs(depth, &mut |emit, run| {
+                emit.masked_loop(run, lanes, &mut |emit, index, lanes| {
+                    let var = if lanes == 1 { Var::Scalar(index) } else { Var::Lane(index) };
+                    let term = [&run.outer[..], &[Dim::sym(emit.fresh(var))]].concat();
+                    let (operand, at) = element(emit, &row, &term);
+                    let value = emit.value(operand, &at)?;
+                    let value = emit.b.splat(value, lanes);
+                    let position = &run.before + &Dim::sym(emit.fresh(Var::Scalar(index)));
+                    let offset = emit.scalar_index(&(&start + &position))?;
+                    emit.b.store(panel.buf, offset, value, None);
+                    Ok(())
+                })
+            })?;
+            Ok(Vec::new())
+        })?;
+        Ok(())
+    }
+
+    /// Copies columns of the right operand into panels, of which the last may be narrower.
     pub(super) fn pack_right(
         &mut self,
         product: &Product<'_>,
         columns: &Columns,
         depth: &Depth,
-        panel: &Panels,
+        panels: &[Panels],
     ) -> Result<(), Bug> {
-        self.b.pin(panel.buf);
+        panels.iter().for_each(|panel| self.b.pin(panel.buf));
         let element = |emit: &Self, column: &Dim, term: &[Dim]| {
             let mut at = product.at.clone();
             if let Some(axis) = product.columns {
@@ -169,14 +206,15 @@ impl<'a> Emit<'a> {
             at.extend_from_slice(term);
             roots::elements(emit.graph, product.node, &at).swap_remove(1)
         };
-        let width = columns.at.len() * columns.lanes as usize;
+        let width = panels[0].steps[0] as usize;
+        let vectors = width / columns.lanes as usize;
         if self.roots[product.root].along[1] == Along::Terms && self.has_masks() && columns.lanes > 1 {
             // Columns beyond the last are read as the last.
             let last = &product.extent(product.columns) - &Dim::constant(1);
-            let mut lanes = Vec::with_capacity(width);
+            let mut lanes = Vec::new();
             let (first, last) = (columns.first, self.scalar_index(&last)?);
-            for i in 0..width {
-                let distance = self.int(i as i64);
+            for i in 0..columns.width() {
+                let distance = self.int(i);
                 let mut column = self.b.prim(Prim::Add, &[first, distance]);
                 if columns.masks.iter().any(Option::is_some) {
                     let beyond = self.b.prim(Prim::Cmp(Cmp::Gt), &[column, last]);
@@ -184,7 +222,9 @@ impl<'a> Emit<'a> {
                 }
                 lanes.push(Dim::sym(self.fresh(Var::Scalar(column))));
             }
-            self.pack_transposed(product, &lanes, depth, panel, &element)?;
+            for (panel, lanes) in panels.iter().zip(lanes.chunks(width)) {
+                self.pack_transposed(product, lanes, depth, panel, &element)?;
+            }
         } else {
             self.all_terms(depth, &mut |emit, term, position| {
                 for (j, column) in columns.at.iter().enumerate() {
@@ -192,15 +232,15 @@ impl<'a> Emit<'a> {
                     let (operand, at) = element(emit, column, term);
                     let value = emit.value(operand, &at)?;
                     let value = emit.b.splat(value, columns.lanes);
-                    let offset = panel.offset(position, width, j * columns.lanes as usize);
-                    let offset = emit.scalar_index(&offset)?;
+                    let (panel, before) = (&panels[j / vectors], j % vectors * columns.lanes as usize);
+                    let offset = emit.scalar_index(&panel.offset(position, before))?;
                     emit.b.store(panel.buf, offset, value, None);
                 }
                 emit.tail = None;
                 Ok(())
             })?;
         }
-        self.b.pin(panel.buf);
+        panels.iter().for_each(|panel| self.b.pin(panel.buf));
         Ok(())
     }
 
@@ -219,37 +259,48 @@ impl<'a> Emit<'a> {
     ) -> Result<(), Bug> {
         let size = self.register_lanes(self.roots[product.root].lane_bytes);
         for (g, group) in lanes.chunks(size as usize).enumerate().rev() {
-            let place = (lanes.len(), g * size as usize);
             self.term_runs(depth, &mut |emit, run| {
-                let (from, to) = run.range;
-                let step = emit.int(size.into());
-                let span = emit.b.prim(Prim::Sub, &[to, from]);
-                let rest = emit.b.prim(Prim::IRem, &[span, step]);
-                let middle = emit.b.prim(Prim::Sub, &[to, rest]);
-                for (from, to, masked) in [(from, middle, false), (middle, to, true)] {
-                    if masked && run.count.as_ref().is_some_and(|count| count % i64::from(size) == 0) {
-                        continue;
-                    }
-                    let (index, _) = emit.b.open_loop((from, to, size.into()), &[]);
-                    let mask = masked.then(|| emit.mask_up_to(index, to, size));
-                    emit.with_lanes(size, mask, &mut |emit| {
-                        emit.turned_square(product, (group, place), (run, index), panel, element)
-                    })?;
-                    emit.b.close_loop(Vec::new());
-                }
-                Ok(())
+                emit.masked_loop(run, size, &mut |emit, index, _| {
+                    emit.turned_square(product, (group, g * size as usize), (run, index), panel, element)
+                })
             })?;
         }
         Ok(())
     }
 
-    /// Packs as many terms as a register has lanes, of no more rows or columns than that, from one index of a run on.
-    ///
-    /// Each term of the panel has `width` elements, those of the square from `at` on.
+    /// Loops over the terms of a run, `lanes` at a time, then over the rest: at once under a mask, or one by one where
+    /// memory takes none.
+    fn masked_loop(
+        &mut self,
+        run: &Run,
+        lanes: u32,
+        body: &mut dyn FnMut(&mut Self, Val, u32) -> Result<(), Bug>,
+    ) -> Result<(), Bug> {
+        let (from, to) = run.range;
+        let step = self.int(lanes.into());
+        let span = self.b.prim(Prim::Sub, &[to, from]);
+        let rest = self.b.prim(Prim::IRem, &[span, step]);
+        let middle = self.b.prim(Prim::Sub, &[to, rest]);
+        let (index, _) = self.b.open_loop((from, middle, lanes.into()), &[]);
+        self.with_lanes(lanes, None, &mut |emit| body(emit, index, lanes))?;
+        self.b.close_loop(Vec::new());
+        if run.count.as_ref().is_some_and(|count| count % i64::from(lanes) == 0) {
+            return Ok(());
+        }
+        let lanes = if self.has_masks() { lanes } else { 1 };
+        let (index, _) = self.b.open_loop((middle, to, lanes.into()), &[]);
+        let mask = (lanes > 1).then(|| self.mask_up_to(index, to, lanes));
+        self.with_lanes(lanes, mask, &mut |emit| body(emit, index, lanes))?;
+        self.b.close_loop(Vec::new());
+        Ok(())
+    }
+
+    /// Packs as many terms as a register has lanes, of no more columns than that, from one index of a run on: those of
+    /// the panel from `at` on.
     fn turned_square(
         &mut self,
         product: &Product<'_>,
-        (group, (width, at)): (&[Dim], (usize, usize)),
+        (group, at): (&[Dim], usize),
         (run, index): (&Run, Val),
         panel: &Panels,
         element: Element<'_, 'a>,
@@ -268,7 +319,7 @@ impl<'a> Emit<'a> {
         let zero = if dtype.is_float() { self.b.float(dtype, 0.0) } else { self.b.int(dtype, 0) };
         rows.resize(size as usize, self.b.splat(zero, size));
         for (t, term) in self.b.transposed(rows).into_iter().enumerate() {
-            let offset = panel.offset(&(&start + &Dim::constant(t as i64)), width, at);
+            let offset = panel.offset(&(&start + &Dim::constant(t as i64)), at);
             let offset = self.scalar_index(&offset)?;
             self.b.store(panel.buf, offset, term, None);
         }

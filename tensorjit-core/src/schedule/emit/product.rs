@@ -3,8 +3,9 @@
 //! The sum of an element goes in chains of fused multiply-adds in the order of the folded axes, as `terms.rs` says,
 //! whatever the blocks and tiles, so that these change no bit.
 
-use std::mem;
+use std::{mem, slice};
 
+use super::heights::FEW_ROWS;
 use super::panels::Panels;
 use super::tasks::{Part, Range};
 use super::tile::{Columns, Depth, Tile};
@@ -46,12 +47,6 @@ pub(super) struct Product<'e> {
 
 /// What is made of a product at an index of the axes beside its rows.
 type Body<'f, 'a> = &'f mut dyn FnMut(&mut Emit<'a>, &Product<'_>) -> Result<(), Bug>;
-
-/// Below so many rows tiles have more than two vectors.
-const FEW_ROWS: i64 = 8;
-
-/// The most rows of a tile where an unknown number of rows is few.
-const WIDE_TILE_ROWS: u32 = 4;
 
 /// The most vectors of a row of a tile.
 const MOST_VECTORS: u32 = 8;
@@ -147,6 +142,16 @@ impl<'a> Emit<'a> {
         }
     }
 
+    /// The vectors of a row of a tile of few rows: with the sums, those of the right operand and an element of the left
+    /// stay in registers, unless each vector has but one use.
+    fn wide_vectors(&self, rows: u32) -> u32 {
+        let registers = self.b.target().vector_registers;
+        match rows {
+            1 => registers / 2,
+            _ => ((registers - 1) / (rows + 1)).clamp(self.tile_shape().1, MOST_VECTORS),
+        }
+    }
+
     /// Tiles whose left operand is read where it stands.
     fn product_in_tiles(&mut self, product: &Product<'_>) -> Result<(), Bug> {
         let extent = product.extent(product.rows);
@@ -170,7 +175,7 @@ impl<'a> Emit<'a> {
         })?;
         self.b.otherwise(Vec::new());
         self.memo.clear();
-        self.tall_tiles(product)?;
+        self.at_least(&extent, FEW_ROWS, &mut |emit| emit.tall_tiles(product))?;
         self.b.close_branch(Vec::new());
         self.memo = memo;
         Ok(())
@@ -218,22 +223,22 @@ impl<'a> Emit<'a> {
     /// The tiles of a range of columns and of a range of [`Emit::row_units`]: block by block of terms, where the right
     /// operand is packed.
     fn tiles_of(&mut self, product: &Product<'_>, columns: (Val, Val), rows: Range) -> Result<(), Bug> {
-        let (most, vectors) = self.tile_shape();
-        let heights = self.heights(product, most, most.next_power_of_two() / 2);
+        let vectors = self.tile_shape().1;
+        let heights = self.heights(product)?;
         let range = self.rows_of_units(product, rows)?;
         self.depths(product, &mut |emit, depth| {
             emit.column_loops(product, columns, vectors, &mut |emit, columns| {
                 let right = match emit.panels[product.root].right.clone() {
                     Some(panel) if emit.roots[product.root].along[1] != Along::Own => {
-                        let panel = emit.panel(&panel);
-                        emit.pack_right(product, columns, depth, &panel)?;
+                        let panel = emit.panel(&panel, [columns.width(), 1]);
+                        emit.pack_right(product, columns, depth, slice::from_ref(&panel))?;
                         Some(panel)
                     }
                     _ => None,
                 };
                 emit.beside(product, &mut |emit, product| {
                     heights.iter().try_for_each(|height| {
-                        emit.rows_of_height(height, range, &mut |emit, row, rows| {
+                        emit.rows_of_height(*height, range, &mut |emit, row, rows| {
                             let right = right.as_ref();
                             emit.tile(product, &Tile { columns, row, rows, depth, left: None, right })
                         })
@@ -267,14 +272,11 @@ impl<'a> Emit<'a> {
         let columns = self.all_columns(product)?;
         let lanes = self.register_lanes(self.roots[product.root].lane_bytes);
         let count = self.terms_in(product, columns.1)?;
-        let (most, vectors) = self.tile_shape();
-        let extent = product.extent(product.rows);
-        let tallest = if extent.as_const().is_some() { most } else { WIDE_TILE_ROWS };
-        let heights = self.heights(product, tallest, tallest / 2);
+        let heights = self.heights(product)?;
         self.beside(product, &mut |emit, product| {
             heights.iter().try_for_each(|height| {
-                emit.rows_of_height(height, None, &mut |emit, row, rows| {
-                    let vectors = (most * vectors / rows).clamp(vectors, MOST_VECTORS);
+                emit.rows_of_height(*height, None, &mut |emit, row, rows| {
+                    let vectors = emit.wide_vectors(rows);
                     let width = i64::from(vectors * lanes);
                     let mut part = |emit: &mut Self, range: Range| {
                         let columns =
@@ -298,8 +300,8 @@ impl<'a> Emit<'a> {
     }
 
     /// The panel of the task at hand.
-    pub(super) fn panel(&self, panel: &Stored) -> Panels {
-        Panels { buf: panel.buf, start: self.offset(panel, &[], &[]) }
+    pub(super) fn panel(&self, panel: &Stored, steps: [i64; 2]) -> Panels {
+        Panels { buf: panel.buf, start: self.offset(panel, &[], &[]), steps }
     }
 
     /// Runs a part of a product as tasks, where it is cut: `count` steps of some picoseconds a byte of an element.
@@ -392,94 +394,4 @@ impl<'a> Emit<'a> {
         }
         self.with_lanes(lanes, None, &mut |emit| body(emit, &columns))
     }
-
-    /// The number of tiles above one another; none where an axis beside the rows has no elements, since no task has
-    /// memory for panels then.
-    pub(super) fn row_units(&mut self, product: &Product<'_>) -> Result<Val, Bug> {
-        let (one, most) = (Dim::constant(1), self.tile_shape().0);
-        let tiles = product.extent(product.rows).ceil_div(&Dim::constant(most.into()));
-        let any = |axis: &usize| self.graph.facts.normalize(&product.extents[*axis].minimum(&one));
-        let units = product.beside.iter().map(any).fold(tiles, |units, any| &units * &any);
-        self.scalar_index(&units)
-    }
-
-    /// The rows of a range of tiles above one another.
-    pub(super) fn rows_of_units(&mut self, product: &Product<'_>, range: Range) -> Result<Range, Bug> {
-        let Some((from, to)) = range else { return Ok(None) };
-        let extent = product.extent(product.rows);
-        let most = self.tile_shape().0;
-        let end = self.scalar_index(&extent)?;
-        if let Some((low, higher)) = extent.as_const().and_then(|extent| even_tiles(extent, most)) {
-            let (low, higher) = (self.int(low), self.int(higher));
-            let mut row = |unit: Val| {
-                let rows = self.b.prim(Prim::Mul, &[unit, low]);
-                let more = self.least(unit, higher);
-                self.b.prim(Prim::Add, &[rows, more])
-            };
-            return Ok(Some((row(from), row(to))));
-        }
-        Ok(Some(self.elements_of((from, to), most.into(), end)))
-    }
-
-    /// Loops over the rows of tiles of one height, or those of them in a range.
-    pub(super) fn rows_of_height(
-        &mut self,
-        (rows, from, to): &(u32, Dim, Dim),
-        range: Range,
-        body: &mut dyn FnMut(&mut Self, Val, u32) -> Result<(), Bug>,
-    ) -> Result<(), Bug> {
-        let (mut first, mut last) = (self.scalar_index(from)?, self.scalar_index(to)?);
-        if let Some((from, to)) = range {
-            (first, last) = (self.greatest(first, from), self.least(last, to));
-        }
-        let (row, _) = self.b.open_loop((first, last, (*rows).into()), &[]);
-        let memo = mem::take(&mut self.memo);
-        body(self, row, *rows)?;
-        self.memo = memo;
-        self.b.close_loop(Vec::new());
-        Ok(())
-    }
-
-    /// The heights of tiles of at most `most` rows, and the rows from and to which tiles have them: even tiles where
-    /// the number of rows is known, else after the highest those of `lower` rows, half as many, and so on down to one.
-    pub(super) fn heights(&self, product: &Product<'_>, most: u32, lower: u32) -> Vec<(u32, Dim, Dim)> {
-        let strip = self.strip.as_ref().filter(|_| product.portion == Portion::Rows);
-        let first = strip.map_or_else(Dim::default, |rows| rows.first.clone());
-        let heights = self.heights_from_0(&product.extent(product.rows), most, lower).into_iter();
-        heights.map(|(height, from, to)| (height, &first + &from, &first + &to)).collect()
-    }
-
-    fn heights_from_0(&self, extent: &Dim, most: u32, lower: u32) -> Vec<(u32, Dim, Dim)> {
-        if let Some(extent) = extent.as_const() {
-            let Some((low, higher)) = even_tiles(extent, most) else { return Vec::new() };
-            let middle = Dim::constant((low + 1) * higher);
-            let ranges = [
-                ((low + 1) as u32, Dim::default(), middle.clone()),
-                (low as u32, middle, Dim::constant(extent)),
-            ];
-            return ranges.into_iter().filter(|(_, from, to)| from != to).collect();
-        }
-        let bound = self.facts.range(extent).1;
-        let mut ranges = Vec::new();
-        let mut from = Dim::default();
-        let lower = std::iter::successors(Some(lower), |height| Some(height / 2));
-        for height in std::iter::once(most).chain(lower.take_while(|height| *height > 0)) {
-            if bound.is_some_and(|bound| bound < i64::from(height)) {
-                continue;
-            }
-            let step = Dim::constant(height.into());
-            let to = &from + &(&(extent - &from).floor_div(&step) * &step);
-            if to != from {
-                ranges.push((height, from, to.clone()));
-            }
-            from = to;
-        }
-        ranges
-    }
-}
-
-/// The rows of the lower ones of even tiles, and how many tiles have one more.
-fn even_tiles(extent: i64, most: u32) -> Option<(i64, i64)> {
-    let count = (extent + i64::from(most) - 1) / i64::from(most);
-    (extent > 0).then(|| (extent / count, extent % count))
 }

@@ -26,6 +26,11 @@ pub(super) struct Columns {
 }
 
 impl Columns {
+    /// How many there are, those that do not exist included.
+    pub(super) fn width(&self) -> i64 {
+        self.at.len() as i64 * i64::from(self.lanes)
+    }
+
     /// The mask of vector `i` of a tile, counted row by row.
     fn mask(&self, i: usize) -> Option<Val> {
         self.masks[i % self.masks.len()]
@@ -173,11 +178,7 @@ impl Emit<'_> {
         for (j, index) in indices[..vectors].iter().enumerate() {
             right.push(match tile.right {
                 Some(panel) => {
-                    let offset = panel.offset(
-                        position,
-                        vectors * tile.columns.lanes as usize,
-                        j * tile.columns.lanes as usize,
-                    );
+                    let offset = panel.offset(position, j * tile.columns.lanes as usize);
                     let offset = self.scalar_index(&offset)?;
                     self.b.load(panel.buf, offset, tile.columns.lanes, None)
                 }
@@ -194,7 +195,7 @@ impl Emit<'_> {
         let mut next = Vec::with_capacity(sums.len());
         for (i, row) in indices.chunks(vectors).enumerate() {
             let left = match tile.left {
-                Some(panel) => self.load_at(panel.buf, &panel.offset(position, tile.rows as usize, i))?,
+                Some(panel) => self.load_at(panel.buf, &panel.offset(position, i))?,
                 None => {
                     let (operand, at) = element(self, &row[0], 0);
                     self.value(operand, &at)?
