@@ -1,8 +1,10 @@
 //! When the operands of a product are copied into panels, and how large blocks and panels are.
 //!
-//! A panel has its elements in the order in which a tile reads them.  A large product reads each element many times:
-//! it goes block by block, and packs the right operand's block, and of the left operand the rows of one tile, unless
-//! these can as well be read where they stand.  A right operand whose columns are apart in memory is packed in any case.
+//! A panel of the right operand has its elements in the order in which a tile reads them, and so has one of the left,
+//! unless the terms of its rows are neighbours: then it has the rows, as far apart as they can be read side by side.  A
+//! large product reads each element many times: it goes block by block, and packs the right operand's block, and of the
+//! left operand the rows of one tile, unless these can as well be read where they stand.  A right operand whose columns
+//! are apart in memory is packed in any case.
 
 use super::joint;
 use super::roots::{Along, Kind, Root};
