@@ -38,9 +38,9 @@ impl Emit<'_> {
             return asked;
         }
         let (mut seen, mut bytes): (Vec<Read>, Dim) = Default::default();
-        for root in group.roots().map(|root| &self.roots[root]) {
+        for root in group.roots().map(|root| &self.roots[root]).filter(|root| goes_along(root)) {
             let at = At::Axes((0..=group.rows).map(variable).collect());
-            let written = (root.kind == Kind::Map && goes_along(root)).then_some((root.node, at));
+            let written = (root.kind == Kind::Map).then_some((root.node, at));
             for place in root.reads.iter().cloned().chain(written) {
                 if seen.contains(&place) || !self.goes_on(group.rows, &place) {
                     continue;
@@ -115,7 +115,7 @@ mod tests {
     use crate::schedule::tests::emitted;
 
     /// What a function asks for of the next row, and whether it does.
-    const CASES: [(&str, bool); 5] = [
+    const CASES: [(&str, bool); 6] = [
         ("pub fn f(x: f32[64, 1024]) -> f32[64, 1024] { softmax(x) }", true),
         // One stage, whose loop the machine sees.
         ("pub fn f(x: f32[64, 1024]) -> f32[64] { sum(x, axis = 1) }", false),
@@ -123,6 +123,11 @@ mod tests {
         ("pub fn f(x: f32[64, 65536]) -> f32[64, 65536] { softmax(x) }", false),
         // One row.
         ("pub fn f(x: f32[1024]) -> f32[1024] { softmax(x) }", false),
+        // What a fold across the rows reads has an index of its own.
+        (
+            "pub fn f(x: f32[4, 3, 64]) -> (f32, f32[4, 3, 64]) { let s = sum(max(x, axis = 1)); (s, grad(s, x)) }",
+            false,
+        ),
         // Every row reads the same.
         ("pub fn f(x: f32[1024], y: f32[64]) -> f32[64] { sum(softmax(x)) * y }", false),
     ];
