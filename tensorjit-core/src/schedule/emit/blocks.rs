@@ -140,7 +140,6 @@ impl Emit<'_> {
             emit.beside(product, &mut |emit, product| {
                 heights.iter().try_for_each(|height| {
                     emit.rows_of_height(*height, range, &mut |emit, row, rows| {
-                        // A few rows that are left over are read where they stand.
                         let left = left.as_ref().map(|left| emit.left_panel(product, left, rows));
                         if let Some(left) = &left {
                             emit.pack_left(product, (row, rows), depth, left)?;
